@@ -87,6 +87,7 @@ pub(crate) mod local_thread;
 mod metrics;
 pub(crate) mod panics;
 mod pinned;
+mod root_future;
 mod scope;
 mod shutdown;
 #[cfg(all(test, liten_shuttle))]
@@ -120,6 +121,7 @@ pub use thread_activity::{SystemCall, ThreadActivity};
 
 use crate::engine::task::{JoinHandle, RunningTask};
 use door::boxed_if_large;
+use root_future::block_on;
 use std::future::Future;
 use std::panic::Location;
 use std::time::Duration;
@@ -183,7 +185,7 @@ impl Runtime {
     /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        boxed_if_large!(root future: F => self.handle.run(future))
+        block_on!(future: F, |root| self.handle.poll_root(root, true))
     }
 
     /// Blocks the calling thread until no task is alive; returns at once if none is. Without workers it runs

@@ -318,24 +318,20 @@ impl<J: Job> ThreadGuard<'_, J> {
         if self.ended {
             return;
         }
+        let Config { keep_alive, on_idle, .. } = &self.pool.config;
+        let locked = &self.pool.locked;
         match self.mode {
-            Mode::Serve => self.serve(),
-            Mode::Cancel => self.pool.locked.cancel_all(),
+            Mode::Serve => locked.serve(|mut state| {
+                if state.has_no_job() {
+                    on_idle();
+                }
+                // A signal that came to nothing (a busy thread took the job) begins the idle time anew.
+                let timed_out = locked.work.wait_for(&mut state, *keep_alive).timed_out();
+                (state, timed_out)
+            }),
+            Mode::Cancel => locked.cancel_all(),
         }
         self.end();
-    }
-
-    fn serve(&self) {
-        let Config { keep_alive, on_idle, .. } = &self.pool.config;
-        let work = &self.pool.locked.work;
-        self.pool.locked.serve(|mut state| {
-            if state.has_no_job() {
-                on_idle();
-            }
-            // A signal that came to nothing (a busy thread took the job) begins the idle time anew.
-            let timed_out = work.wait_for(&mut state, *keep_alive).timed_out();
-            (state, timed_out)
-        });
     }
 
     fn end(&mut self) {

@@ -8,27 +8,31 @@
 
 use crate::engine::sync_shim::LocalKey;
 use std::cell::Cell;
+use std::marker::PhantomData;
 use std::ptr;
 
-/// Runs `f` with `value` in a place that `replace` writes to, which returns what was there before. That comes
-/// back afterwards, also if `f` unwinds.
+/// Writes `value` to a place by `replace`, which returns what was there before. That comes back when the
+/// result is dropped.
+///
+/// A value to be dropped and not a function that calls another one: such functions stand on each other when a
+/// task panics in a debug build, and each is a call.
 #[inline]
-pub(crate) fn while_replaced<T: Copy, R>(
-    replace: impl Fn(T) -> T,
-    value: T,
-    f: impl FnOnce() -> R,
-) -> R {
-    struct Restore<T: Copy, P: Fn(T) -> T> {
-        before: T,
-        replace: P,
+#[must_use = "the value before comes back when this is dropped"]
+pub(crate) fn replaced<T: Copy, P: Fn(T) -> T>(replace: P, value: T) -> Replaced<T, P> {
+    Replaced { before: replace(value), replace }
+}
+
+/// Made by [`replaced`].
+pub(crate) struct Replaced<T: Copy, P: Fn(T) -> T> {
+    before: T,
+    replace: P,
+}
+
+impl<T: Copy, P: Fn(T) -> T> Drop for Replaced<T, P> {
+    #[inline]
+    fn drop(&mut self) {
+        (self.replace)(self.before);
     }
-    impl<T: Copy, P: Fn(T) -> T> Drop for Restore<T, P> {
-        fn drop(&mut self) {
-            (self.replace)(self.before);
-        }
-    }
-    let _restore = Restore { before: replace(value), replace };
-    f()
 }
 
 /// A slot for a `&T` that is filled only while [`Scoped::set`] runs.
@@ -43,8 +47,26 @@ impl<T> Scoped<T> {
 
     /// Lends `value` to every [`Scoped::with`] below `f` on this thread; what was lent before comes back
     /// afterwards.
-    pub(crate) fn set<R>(&self, value: &T, f: impl FnOnce() -> R) -> R {
-        while_replaced(|value| self.value.replace(value), ptr::from_ref(value), f)
+    pub(crate) fn set<R>(key: &'static LocalKey<Self>, value: &T, f: impl FnOnce() -> R) -> R {
+        let _before = Self::replace(key, value);
+        f()
+    }
+
+    /// Lends `value` to every [`Scoped::with`] on this thread, until the result is dropped.
+    ///
+    /// # Safety
+    ///
+    /// The result is dropped before `value`, and not forgotten.
+    pub(crate) unsafe fn lend<'a>(
+        key: &'static LocalKey<Self>,
+        value: &'a T,
+    ) -> impl Sized + use<'a, T> {
+        (Self::replace(key, value), PhantomData::<&'a T>)
+    }
+
+    fn replace(key: &'static LocalKey<Self>, value: &T) -> impl Sized + use<T> {
+        let replace = |value| key.with(|slot| slot.value.replace(value));
+        replaced(replace, ptr::from_ref(value))
     }
 
     /// Calls `f` with the value lent by the innermost running [`Scoped::set`] of this thread's slot, or
@@ -55,9 +77,9 @@ impl<T> Scoped<T> {
         // called through pointers, for some 30 instructions.
         let value = key.with(|slot| slot.value.get());
         // SAFETY: a non-null pointer was stored by `set`, whose caller borrows the value until `set`
-        // returns; `set` restores the old pointer before it returns, also on unwind. The slot is this
-        // thread's, so that call is on this thread too and this one is nested in it. The reference cannot
-        // leave `f`, because its lifetime is chosen by this function.
+        // returns; `set` restores the old pointer before it returns, also on unwind. Or by `lend`, whose
+        // caller promises the same. The slot is this thread's, so that call is on this thread too and this one
+        // is nested in it. The reference cannot leave `f`, because its lifetime is chosen by this function.
         f(unsafe { value.as_ref() })
     }
 }
@@ -71,7 +93,7 @@ mod tests {
     }
 
     fn set<R>(value: i32, f: impl FnOnce() -> R) -> R {
-        SLOT.with(|slot| slot.set(&value, f))
+        Scoped::set(&SLOT, &value, f)
     }
 
     fn lent() -> Option<i32> {

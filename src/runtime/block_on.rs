@@ -4,13 +4,13 @@ use super::local_thread::{is_in_local, runs_local};
 use super::tokio_context;
 use crate::engine::park::{Parker, Unpark, Unparker};
 use crate::engine::scheduler::{self, Presence, Shared};
-use crate::engine::scoped::while_replaced;
+use crate::engine::scoped::replaced;
 use crate::engine::sync_shim::{Arc, clock, modelled_thread_local, thread, thread_local};
 use crate::engine::task::budget;
 use crate::engine::tokio_note::NOTE;
 use std::cell::Cell;
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::ptr;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
@@ -25,21 +25,20 @@ modelled_thread_local! {
     static IN_ROOT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Says that this thread polls a root, or that it does not, while `f` runs.
-fn with_root<R>(polls: bool, f: impl FnOnce() -> R) -> R {
-    while_replaced(|polls| IN_ROOT.replace(polls), polls, f)
+/// Says that this thread polls a root, or that it does not, until the result is dropped.
+fn in_root(polls: bool) -> impl Sized {
+    replaced(|polls| IN_ROOT.replace(polls), polls)
 }
 
 /// Runs `f`, which may block although a root has called it: [`wait_outside`] is allowed there.
 pub(crate) fn outside_root<R>(f: impl FnOnce() -> R) -> R {
-    with_root(false, f)
+    let _outside = in_root(false);
+    f()
 }
 
-/// Runs `run`, the life of a thread that the runtime at the address `owner` has made.
-pub(super) fn own_thread(owner: *const (), run: &mut dyn FnMut()) {
-    OWNER.set(owner);
-    run();
-    OWNER.set(ptr::null());
+/// Says that the runtime at the address `owner` has made the calling thread, until the result is dropped.
+pub(super) fn own_thread(owner: *const ()) -> impl Sized {
+    replaced(|owner| OWNER.replace(owner), owner)
 }
 
 /// Whether the calling thread was made by the runtime at the address `owner`.
@@ -88,7 +87,7 @@ pub(crate) fn wait_outside<F: Future>(what: &str, future: F) -> F::Output {
              block_in_place{NOTE}"
         );
     }
-    run(future, None)
+    run(pin!(tokio_context::without_budget(future)), None)
 }
 
 /// Returns whether the calling thread may be blocked: `false` where it runs async code, which is in a task,
@@ -168,21 +167,22 @@ impl Drop for PresenceGuard {
 /// A wake during the poll leaves a token, so that the next park returns at once: none is lost (park.rs).
 ///
 /// `presence` counts the root while it is awake, if the runtime counts roots.
-pub(super) fn run<F: Future>(future: F, presence: Option<Arc<Presence>>) -> F::Output {
-    with_root(true, || poll_until_ready(future, presence))
-}
-
-fn poll_until_ready<F: Future>(future: F, presence: Option<Arc<Presence>>) -> F::Output {
+pub(super) fn run<F: Future + ?Sized>(
+    mut future: Pin<&mut F>,
+    presence: Option<Arc<Presence>>,
+) -> F::Output {
+    let _root = in_root(true);
     let parker = Parker::new();
     let root = RootWaker { unparker: parker.unparker(), presence: presence.clone() };
     let waker = Waker::from(std::sync::Arc::new(root));
     let mut cx = Context::from_waker(&waker);
-    let mut future = pin!(tokio_context::without_budget(future));
     loop {
-        match budget::with_budget(|| future.as_mut().poll(&mut cx)) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => park(&parker, presence.as_deref()),
+        let budget = budget::full();
+        if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+            return output;
         }
+        drop(budget);
+        park(&parker, presence.as_deref());
     }
 }
 

@@ -55,15 +55,16 @@
 
 use super::block_on::{self, PresenceGuard};
 use super::drive::{AroundSleeps, OthersIdle, drive};
-use super::local::{LocalShared, SendExecutor};
+use super::local::{LocalShared, Placed, SendExecutor};
 use super::local_thread::in_local;
+use super::root_future::AnyRoot;
 use crate::engine::driver::Driver;
 use crate::engine::scheduler::{CountsRoots, Presence};
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering, fence};
 use crate::engine::wakers::WaitList;
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::task::Poll;
 
 pub(super) struct CurrentThread {
@@ -152,31 +153,40 @@ impl CurrentThread {
     /// Runs `root` on the calling thread, and drives if no other thread does.
     ///
     /// `no_work`: whether no blocking work is queued or being done.
-    pub(super) fn block_on<F: Future>(
+    pub(super) fn block_on(
         &self,
         around: AroundSleeps<'_>,
         no_work: &dyn Fn() -> bool,
-        root: F,
-    ) -> F::Output {
-        let mut root = pin!(root);
+        mut root: AnyRoot<'_>,
+    ) {
         let executor = self.line.lock().take();
         let driving = match executor {
             Some(executor) => Driving::begin(self, executor),
             None => match self.wait(root.as_mut()) {
                 AfterLine::Drive(driving) => driving,
-                AfterLine::Done(output) => return output,
+                AfterLine::Done => return,
             },
         };
-        driving.run(around, no_work, root)
+        let others_idle = || self.others.look(no_work);
+        let executor = driving.executor.as_ref().expect("taken by drop only");
+        let mut run = pin!(executor.run(root));
+        drive(&self.others.driver, around, &others_idle, |cx| {
+            let polled = run.as_mut().poll(cx);
+            driving.tell_quiet();
+            polled
+        });
     }
 
     /// Polls `root` while another thread drives.
-    fn wait<F: Future>(&self, mut root: Pin<&mut F>) -> AfterLine<'_, F::Output> {
+    fn wait(&self, mut root: AnyRoot<'_>) -> AfterLine<'_> {
         let mut line = pin!(self.wait_in_line());
-        let turn = poll_fn(|cx| match line.as_mut().poll(cx) {
+        let turn = pin!(poll_fn(|cx| match line.as_mut().poll(cx) {
             Poll::Ready(executor) => Poll::Ready(AfterLine::Drive(Driving::begin(self, executor))),
-            Poll::Pending => in_local(|| root.as_mut().poll(cx)).map(AfterLine::Done),
-        });
+            Poll::Pending => {
+                let _polling = in_local();
+                root.as_mut().poll(cx).map(|()| AfterLine::Done)
+            }
+        }));
         let present = self.present();
         block_on::run(turn, present.0.clone())
     }
@@ -209,40 +219,22 @@ impl CurrentThread {
 }
 
 /// What a thread in line is to do next.
-enum AfterLine<'a, T> {
+enum AfterLine<'a> {
     Drive(Driving<'a>),
     /// Nothing: its root is ready.
-    Done(T),
+    Done,
 }
 
 /// A thread that drives, until it is dropped.
 struct Driving<'a> {
     runtime: &'a CurrentThread,
     /// Taken by drop only.
-    executor: Option<SendExecutor>,
+    executor: Option<Placed>,
 }
 
 impl<'a> Driving<'a> {
     fn begin(runtime: &'a CurrentThread, executor: SendExecutor) -> Self {
-        Self { runtime, executor: Some(executor) }
-    }
-
-    fn run<F: Future>(
-        self,
-        around: AroundSleeps<'_>,
-        no_work: &dyn Fn() -> bool,
-        root: Pin<&mut F>,
-    ) -> F::Output {
-        let others = &*self.runtime.others;
-        let others_idle = || others.look(no_work);
-        let executor = self.executor.as_ref().expect("taken by drop only");
-        let mut run = pin!(executor.run(root));
-        let run = poll_fn(|cx| {
-            let polled = run.as_mut().poll(cx);
-            self.tell_quiet();
-            polled
-        });
-        executor.here(|| drive(&others.driver, around, &others_idle, run))
+        Self { runtime, executor: Some(executor.place()) }
     }
 
     /// After a turn of the tasks: wakes the roots that wait until none is alive. The lock is what makes sure
@@ -256,7 +248,7 @@ impl<'a> Driving<'a> {
 
 impl Drop for Driving<'_> {
     fn drop(&mut self) {
-        self.runtime.hand_over(self.executor.take());
+        self.runtime.hand_over(self.executor.take().map(Placed::leave));
     }
 }
 

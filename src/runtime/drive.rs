@@ -2,18 +2,15 @@
 //! [`LocalRuntime`](super::LocalRuntime), and of a current-thread [`Runtime`](super::Runtime).
 
 use super::local_thread::in_local;
-use super::tokio_context;
 use crate::engine::driver::Driver;
 use crate::engine::recycler::{self, QUIET};
 use crate::engine::scheduler::{SleepHooks, Sleeps};
-use crate::engine::scoped::while_replaced;
+use crate::engine::scoped::replaced;
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{Arc, clock, modelled_thread_local};
 use crate::engine::task::budget;
 use crate::engine::wakers;
 use std::cell::Cell;
-use std::future::Future;
-use std::pin::pin;
 use std::ptr;
 use std::sync::Arc as StdArc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -55,9 +52,9 @@ impl Wake for DriverWaker {
     }
 }
 
-/// Says that the calling thread, which `waker` wakes, is not in its driver while `f` runs.
-fn awake<R>(waker: &DriverWaker, f: impl FnOnce() -> R) -> R {
-    while_replaced(|awake| NOT_IN_DRIVER.replace(awake), ptr::from_ref(waker), f)
+/// Says that the calling thread, which `waker` wakes, is not in its driver until the result is dropped.
+fn awake(waker: &DriverWaker) -> impl Sized + use<'_> {
+    replaced(|awake| NOT_IN_DRIVER.replace(awake), ptr::from_ref(waker))
 }
 
 /// What a thread that drives counts, and calls, around its sleeps.
@@ -99,19 +96,18 @@ impl Drop for Busy<'_> {
     }
 }
 
-/// Polls `future`, and the driver in between, until the future is ready.
+/// Calls `poll`, and the driver in between, until it returns that it is ready.
 ///
 /// `others_idle`: asked only while the clock stands still.
-pub(super) fn drive<F: Future>(
+pub(super) fn drive<T>(
     driver: &Arc<Driver>,
     around: AroundSleeps<'_>,
     others_idle: &dyn Fn() -> OthersIdle,
-    future: F,
-) -> F::Output {
+    mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
+) -> T {
     let flag = StdArc::new(DriverWaker { woken: AtomicBool::new(false), driver: driver.clone() });
     let waker = Waker::from(flag.clone());
     let mut cx = Context::from_waker(&waker);
-    let mut future = pin!(tokio_context::without_budget(future));
     let mut wakes = Vec::new();
     let mut patience = Patience::new();
     let mut busy = Busy::begin(around);
@@ -120,13 +116,13 @@ pub(super) fn drive<F: Future>(
         // Ordering: Acquire pairs with `wake`: the poll that follows answers every wake so far and sees
         // what was written before it.
         flag.woken.swap(false, Ordering::Acquire);
-        let poll = || in_local(|| budget::with_budget(|| future.as_mut().poll(&mut cx)));
-        let polled = awake(&flag, poll);
-        if let Poll::Ready(output) = polled {
+        let polling = (awake(&flag), in_local(), budget::full());
+        if let Poll::Ready(output) = poll(&mut cx) {
             // No thread of this runtime sleeps after that, to do it later.
             recycler::trim_if_alone();
             return output;
         }
+        drop(polling);
         // Ordering: Acquire pairs with `wake`. A wake after this load finds the flag false and wakes the
         // poller.
         let is_woken = || flag.woken.load(Ordering::Acquire);
@@ -136,7 +132,8 @@ pub(super) fn drive<F: Future>(
                 Some(_) => collect(driver, limit, &mut wakes),
                 None => busy.sleep(|| sleep(driver, &is_woken, &mut trim_at, &mut wakes)),
             }
-            awake(&flag, || wakers::wake_all(&mut wakes));
+            let _awake = awake(&flag);
+            wakers::wake_all(&mut wakes);
         } else if limit.is_some() {
             stopped_turn(driver, &mut patience, &mut wakes);
         } else {

@@ -10,6 +10,7 @@ use super::local::{LocalShared, Settled};
 use super::local_thread;
 use super::metrics::RuntimeMetrics;
 use super::pinned::Pinned;
+use super::root_future::{AnyRoot, block_on};
 use super::slow_polls::SlowPolls;
 use super::tokio_context;
 use super::tokio_words;
@@ -236,37 +237,31 @@ impl Handle {
     /// runtime and drives it, wherever there: in the future or in a waker. If `future` panics.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        boxed_if_large!(root future: F => self.poll_root(future))
+        block_on!(future: F, |root| self.poll_root(root, false))
     }
 
+    /// Polls `root` until it is ready. If it `drives`, which is for
+    /// [`Runtime::block_on`](super::Runtime::block_on), the calling thread runs the tasks of a runtime without
+    /// workers.
     #[track_caller]
-    fn poll_root<F: Future>(&self, future: F) -> F::Output {
+    pub(super) fn poll_root(&self, root: AnyRoot<'_>, drives: bool) {
         self.refuse_where_it_runs("block_on");
         let _entered = self.enter();
         tokio_words::explained(|| match &self.inner.flavor {
             Flavor::MultiThread { scheduler, .. } => {
                 let present = PresenceGuard::begin(scheduler);
-                scheduler::enter_root(scheduler, || block_on::run(future, present.0.clone()))
+                scheduler::enter_root(scheduler, || block_on::run(root, present.0.clone()));
+            }
+            Flavor::CurrentThread(current) if drives => {
+                let no_work = || self.inner.blocking.has_no_job();
+                current.block_on(self.around_sleeps(), &no_work, root);
             }
             Flavor::CurrentThread(current) => {
                 let present = current.present();
-                block_on::run(future, present.0.clone())
+                block_on::run(root, present.0.clone());
             }
-            Flavor::Local(_) => block_on::run(future, None),
-        })
-    }
-
-    /// [`Runtime::block_on`](super::Runtime::block_on): without workers the calling thread runs the tasks.
-    #[track_caller]
-    pub(super) fn run<F: Future>(&self, future: F) -> F::Output {
-        let Flavor::CurrentThread(current) = &self.inner.flavor else {
-            return self.poll_root(future);
-        };
-        self.refuse_where_it_runs("block_on");
-        let _entered = self.enter();
-        let blocking = &self.inner.blocking;
-        let no_work = || blocking.has_no_job();
-        tokio_words::explained(|| current.block_on(self.around_sleeps(), &no_work, future))
+            Flavor::Local(_) => block_on::run(root, None),
+        });
     }
 
     /// Panics, at the caller, inside a task; and in a waker that the thread which drives a runtime without
@@ -296,22 +291,25 @@ impl Handle {
             Flavor::MultiThread { scheduler, .. } => {
                 let parker = Parker::new();
                 loop {
-                    let before = block_on::run(pinned.wait_until_quiet(), None);
+                    let before = block_on::run(pin!(pinned.wait_until_quiet()), None);
                     scheduler.wait_until_quiet(&parker);
                     if pinned.spawned_tasks() == before {
                         return;
                     }
                 }
             }
-            Flavor::CurrentThread(current) => self.run(async {
-                loop {
-                    let before = pinned.wait_until_quiet().await;
-                    current.wait_until_quiet().await;
-                    if pinned.spawned_tasks() == before {
-                        return;
+            Flavor::CurrentThread(current) => self.poll_root(
+                pin!(async {
+                    loop {
+                        let before = pinned.wait_until_quiet().await;
+                        current.wait_until_quiet().await;
+                        if pinned.spawned_tasks() == before {
+                            return;
+                        }
                     }
-                }
-            }),
+                }),
+                true,
+            ),
             Flavor::Local(_) => unreachable!("a LocalRuntime has its own"),
         }
     }
@@ -448,33 +446,32 @@ impl Handle {
 
 /// As [`Handle::around`], for a runtime that is still being made.
 pub(super) fn around(inner: std::sync::Weak<RuntimeState>) -> blocking::AroundThread {
-    let hooked = |handle: &Handle, run: &mut dyn FnMut()| {
-        let Hooks { start, stop, .. } = &handle.inner.hooks;
-        start.iter().for_each(|start| wakers::guard(|| start()));
-        run();
-        stop.iter().for_each(|stop| wakers::guard(|| stop()));
-    };
-    Arc::new(move |run: &mut dyn FnMut()| enter_thread(&inner, run, hooked))
+    Arc::new(move |run: &mut dyn FnMut()| enter_thread(&inner, true, run))
 }
 
 /// As [`around`], for a thread that runs no tasks: the hooks are not called.
 pub(super) fn inside(inner: std::sync::Weak<RuntimeState>) -> blocking::AroundThread {
-    Arc::new(move |run: &mut dyn FnMut()| enter_thread(&inner, run, |_, run| run()))
+    Arc::new(move |run: &mut dyn FnMut()| enter_thread(&inner, false, run))
 }
 
-/// Calls `live` with `run`, the life of the calling thread, which the runtime has made.
-fn enter_thread(
-    inner: &std::sync::Weak<RuntimeState>,
-    run: &mut dyn FnMut(),
-    live: impl Fn(&Handle, &mut dyn FnMut()),
-) {
+/// Calls `run`, the life of the calling thread, which the runtime has made, and before and after it the hooks
+/// if it `is_hooked`.
+fn enter_thread(inner: &std::sync::Weak<RuntimeState>, is_hooked: bool, run: &mut dyn FnMut()) {
     // The runtime may be gone before its thread has started; then there is nothing to be in.
     let Some(inner) = inner.upgrade() else {
         return run();
     };
     let handle = Handle { inner };
     let _entered = handle.enter();
-    block_on::own_thread(handle.address(), &mut || live(&handle, &mut *run));
+    let _own = block_on::own_thread(handle.address());
+    let Hooks { start, stop, .. } = &handle.inner.hooks;
+    if let Some(start) = start.as_ref().filter(|_| is_hooked) {
+        wakers::guard(|| start());
+    }
+    run();
+    if let Some(stop) = stop.as_ref().filter(|_| is_hooked) {
+        wakers::guard(|| stop());
+    }
 }
 
 /// The bounds of a number of workers.

@@ -16,12 +16,14 @@
 
 mod queue;
 mod root;
+mod run;
 mod settled;
 
 use super::door::boxed_if_large;
-use super::local_thread::{at_home, in_local, is_home, running, with_spawns_to};
+use super::local_thread::{EXECUTOR, Runs, in_local, running};
 use super::tokio_words;
 use crate::engine::impls::{impl_debug, impl_default};
+use crate::engine::scoped::Scoped;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::engine::sync_shim::{Arc, Used, thread};
 use crate::engine::task::cell::{new_send_task, new_task};
@@ -31,14 +33,13 @@ use crate::engine::task::origin::Origin;
 use crate::engine::task::registry::Registry;
 use crate::engine::task::running::Running;
 use crate::engine::task::{JoinHandle, RunningTask, TaskId};
-use crate::engine::wakers::Place;
-use queue::{Home, Next, Queue, Visit};
-use root::Root;
+use queue::{AtHome, Home, Next, Queue, Visit};
+use run::Run;
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::panic::Location;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::ptr;
 use std::rc::Rc;
 use std::sync::OnceLock;
@@ -145,19 +146,20 @@ impl<'a> LocalExecutor<'a> {
         unsafe { self.shared.queue.home() }
     }
 
-    /// Calls `f`, which polls or drops tasks.
-    fn inside<R>(&self, f: impl FnOnce() -> R) -> R {
-        at_home(self, || in_local(f))
+    /// Says that this thread polls or drops tasks of this executor, until the result is dropped: `spawn_local`
+    /// finds the executor then, if it may.
+    fn inside(&self) -> impl Sized {
+        // SAFETY: the result borrows the executor, and its callers, all of them in this module, keep it in a
+        // variable until they return.
+        let lent = self.is_lent.then(|| unsafe { Scoped::lend(&EXECUTOR, self.unborrowed()) });
+        // SAFETY: as above, and as in `home`.
+        (unsafe { self.shared.queue.at_home() }, in_local(), lent)
     }
 
-    /// Calls `f`, the poll of a visit, which ends with a turn unless the visit ends with it.
-    fn polling<R>(&self, f: impl FnOnce() -> R) -> R {
-        self.inside(|| self.home().while_polling(|| self.lending(f)))
-    }
-
-    /// Calls `f`, in which `spawn_local` finds this executor, if it may.
-    fn lending<R>(&self, f: impl FnOnce() -> R) -> R {
-        if self.is_lent { with_spawns_to(self.unborrowed(), f) } else { f() }
+    /// As [`inside`](Self::inside), during the poll of a visit, which ends with a turn unless the visit ends
+    /// with it.
+    fn polling(&self) -> impl Sized {
+        (self.inside(), self.home().polling())
     }
 
     /// This executor, as one whose tasks borrow nothing: for `spawn_local`, which knows no lifetime.
@@ -166,6 +168,14 @@ impl<'a> LocalExecutor<'a> {
         // through the result is `'static`, and so lives as long as any `'a` asks for; the result itself lives
         // no longer than this borrow.
         unsafe { &*ptr::from_ref(self).cast() }
+    }
+
+    /// Calls `f` on the thread of this executor's runtime, where `spawn_local` finds the executor.
+    pub(super) fn lend<R>(&self, f: impl FnOnce() -> R) -> R {
+        let _runs = running(&self.shared);
+        // SAFETY: as in `home`; it is dropped when this returns, and `f` borrows the executor until then.
+        let _home = unsafe { self.shared.queue.at_home() };
+        Scoped::set(&EXECUTOR, self.unborrowed(), f)
     }
 
     /// Runs `future` and, whenever it waits, the tasks; returns the future's output.
@@ -195,39 +205,8 @@ impl<'a> LocalExecutor<'a> {
     /// assert_eq!(sum.await, 3);
     /// # });
     /// ```
-    pub async fn run<F: Future>(&self, future: F) -> F::Output {
-        let place = pin!(Place::new(0));
-        let visit = Visit::new(self.home(), place.into_ref());
-        let mut root = None;
-        let mut future = pin!(future);
-        poll_fn(|cx| {
-            self.polling(|| {
-                // What others have sent comes before what the root spawns.
-                visit.begin();
-                let polled = if TASKS.is_noted() {
-                    let root = root.get_or_insert_with(Root::new);
-                    if root.is_woken() {
-                        self.home().note_news();
-                    }
-                    root.poll(future.as_mut(), cx)
-                } else {
-                    // A wake of this one is a wake of the root. Once there are tasks it is polled again,
-                    // with a waker of its own.
-                    future.as_mut().poll(cx)
-                };
-                if polled.is_ready() {
-                    return polled;
-                }
-                let is_awaited = self.waiting.get() != 0 && self.shared.alive_tasks() != 0;
-                // A root without a waker of its own may have been woken.
-                self.turn(&visit, cx, || root.as_ref().is_none_or(Root::is_woken));
-                if is_awaited {
-                    self.tell_completion();
-                }
-                Poll::Pending
-            })
-        })
-        .await
+    pub fn run<F: Future>(&self, future: F) -> impl Future<Output = F::Output> {
+        Run::new(self, future)
     }
 
     /// Runs the tasks; returns when none is alive, those included that were spawned meanwhile.
@@ -258,14 +237,12 @@ impl<'a> LocalExecutor<'a> {
     /// assert_eq!(count.get(), 3);
     /// ```
     pub async fn run_until_completion(&self) {
-        let place = pin!(Place::new(0));
-        let visit = Visit::new(self.home(), place.into_ref());
+        let visit = pin!(Visit::new(self.home()));
         let waits = Waits::begin(self);
         poll_fn(|cx| {
-            self.polling(|| {
-                self.turn(&visit, cx, || false);
-                if self.shared.alive_tasks() == 0 { Poll::Ready(()) } else { Poll::Pending }
-            })
+            let _polling = self.polling();
+            self.turn(visit.as_ref(), cx, || false);
+            if self.shared.alive_tasks() == 0 { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
         drop(waits);
@@ -283,10 +260,11 @@ impl<'a> LocalExecutor<'a> {
 
     /// Runs the tasks until [`LocalShared::close`]; calls `idle` whenever none is alive.
     pub(super) async fn run_until_closed(&self, idle: impl Fn()) {
-        let place = pin!(Place::new(0));
-        let visit = Visit::new(self.home(), place.into_ref());
+        let visit = pin!(Visit::new(self.home()));
         poll_fn(|cx| {
-            self.polling(|| self.turn(&visit, cx, || false));
+            let polling = self.polling();
+            self.turn(visit.as_ref(), cx, || false);
+            drop(polling);
             // After the turn has left the waker, which `close` calls.
             if self.shared.queue.is_closed() {
                 return Poll::Ready(());
@@ -303,7 +281,7 @@ impl<'a> LocalExecutor<'a> {
     ///
     /// Tasks that have yielded run again when nothing else is ready, and `is_root_woken` says that the root
     /// is not either; and not before the driver has had its turn if anything but them has run since its last.
-    fn turn(&self, visit: &Visit<'_>, cx: &Context<'_>, is_root_woken: impl Fn() -> bool) {
+    fn turn(&self, visit: Pin<&Visit<'_>>, cx: &Context<'_>, is_root_woken: impl Fn() -> bool) {
         let runner = Here { shared: &self.shared, home: self.home() };
         let mut rounds = 0;
         visit.begin();
@@ -370,22 +348,20 @@ impl Drop for LocalExecutor<'_> {
             task.cancel(&Here { shared: &self.shared, home: self.home() });
             self.shared.running.end();
         };
-        let cancel_all = || {
-            self.shared.registry.close().into_iter().for_each(cancel);
-            // What is alive and not in the queue is in the hands of a thread that is in the middle of
-            // waking it: it has set SCHEDULED and is a few instructions from the push. The borrow 'a
-            // ends here, so it has to be waited for.
-            while self.shared.alive_tasks() != 0 {
-                self.home().fetch();
-                match self.home().pop() {
-                    Some(task) => cancel(task),
-                    None => thread::yield_now(),
-                }
-            }
-        };
         // The destructor of a task may call `spawn_local`, which would panic in it without an executor. What
-        // it spawns is registered as aborted, and cancelled by the loop above.
-        self.inside(|| self.lending(cancel_all));
+        // it spawns is registered as aborted, and cancelled by the loop.
+        let _inside = self.inside();
+        self.shared.registry.close().into_iter().for_each(cancel);
+        // What is alive and not in the queue is in the hands of a thread that is in the middle of waking it:
+        // it has set SCHEDULED and is a few instructions from the push. The borrow 'a ends here, so it has to
+        // be waited for.
+        while self.shared.alive_tasks() != 0 {
+            self.home().fetch();
+            match self.home().pop() {
+                Some(task) => cancel(task),
+                None => thread::yield_now(),
+            }
+        }
     }
 }
 
@@ -424,7 +400,7 @@ pub(super) struct SendExecutor(LocalExecutor<'static>);
 // SAFETY: what keeps a `LocalExecutor` on its thread is that its tasks, and their outputs, need not be Send;
 // here they are. It is not Sync, so one thread at a time reaches the own half of the queue and the counts
 // that have one writer, and what moves it to the next thread (a lock) orders the two. What a thread knows
-// about it (`at_home`, `running`) it forgets before it lets go: both last as long as a borrow.
+// about it (`Runs`, `AtHome`) it forgets before it lets go: `Placed`, which is not Send, has both.
 unsafe impl Send for SendExecutor {}
 
 impl SendExecutor {
@@ -438,14 +414,35 @@ impl SendExecutor {
         self.0.shared()
     }
 
+    /// Says that the calling thread runs the tasks, until the result is dropped.
+    pub(super) fn place(self) -> Placed {
+        let Self(executor) = self;
+        // SAFETY: this is the thread that has the executor, which lies beside the result: it is dropped after
+        // that, or leaked with it.
+        let home = unsafe { executor.shared.queue.at_home() };
+        Placed { runs: running(&executor.shared), home, executor }
+    }
+}
+
+/// A [`SendExecutor`] on the thread that runs its tasks. It stays there.
+pub(super) struct Placed {
+    // Both are dropped before the executor.
+    runs: Runs,
+    home: AtHome,
+    executor: LocalExecutor<'static>,
+}
+
+impl Placed {
     /// As [`LocalExecutor::run`].
     pub(super) fn run<F: Future>(&self, future: F) -> impl Future<Output = F::Output> {
-        self.0.run(future)
+        self.executor.run(future)
     }
 
-    /// Says that the calling thread runs the tasks while `f` runs.
-    pub(super) fn here<R>(&self, f: impl FnOnce() -> R) -> R {
-        running(&self.0, f)
+    /// From here on the calling thread does not run the tasks, and another one may.
+    pub(super) fn leave(self) -> SendExecutor {
+        let Self { runs, home, executor } = self;
+        drop((runs, home));
+        SendExecutor(executor)
     }
 }
 
@@ -510,7 +507,7 @@ impl LocalShared {
         F: Future<Output: Send + 'static> + Send + 'static,
     {
         let (hot, join) = new_send_task(future, self, origin);
-        if is_home(Arc::as_ptr(self)) {
+        if Queue::is_home(&self.queue) {
             // SAFETY: as in `schedule_here`.
             let home = unsafe { self.queue.home() };
             self.push_new(home, hot);
@@ -636,11 +633,11 @@ unsafe impl Schedule for LocalShared {
     }
 
     fn schedule_here(address: *const Self, task: Hot) -> Result<(), Hot> {
-        if !is_home(address) {
+        // SAFETY: the place is only computed. The task is alive, and with it its scheduler.
+        if !Queue::is_home(unsafe { &raw const (*address).queue }) {
             return Err(task);
         }
-        // SAFETY: the thread is inside `at_home`, which has a reference to the executor until it returns: the
-        // executor lives, and on this thread.
+        // SAFETY: the thread has an `AtHome` for this queue: the executor lives, and on this thread.
         unsafe { (*address).queue.home() }.push(task);
         Ok(())
     }

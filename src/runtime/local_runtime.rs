@@ -7,13 +7,14 @@ use super::door::boxed_if_large;
 use super::drive::{OthersIdle, drive};
 use super::handle::Handle;
 use super::local::LocalExecutor;
-use super::local_thread::lend;
+use super::root_future::{AnyRoot, block_on};
 use super::tokio_words;
 use crate::engine::impls::impl_debug;
 use crate::engine::task::origin::Origin;
 use crate::engine::task::{JoinHandle, RunningTask};
 use std::future::Future;
 use std::panic::Location;
+use std::pin::pin;
 use std::time::Duration;
 
 /// A runtime that lives on one thread and runs `!Send` tasks.
@@ -77,22 +78,22 @@ impl LocalRuntime {
     /// If called inside a task. If `future` panics.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        boxed_if_large!(root future: F => self.run(future))
+        block_on!(future: F, |root| self.run(root))
     }
 
     #[track_caller]
-    fn run<F: Future>(&self, future: F) -> F::Output {
+    fn run(&self, root: AnyRoot<'_>) {
         refuse_in_task("block_on");
         let _entered = self.handle.enter();
         let executor = self.executor();
-        let run = || self.drive(executor.run(future));
-        lend(executor, || tokio_words::explained(run))
+        executor.lend(|| tokio_words::explained(|| self.drive(pin!(executor.run(root)))));
     }
 
-    fn drive<F: Future>(&self, future: F) -> F::Output {
+    fn drive(&self, mut future: AnyRoot<'_>) {
         let blocking = &self.handle.inner.blocking;
         let others_idle = || OthersIdle::alone(blocking.has_no_job());
-        drive(self.handle.driver(), self.handle.around_sleeps(), &others_idle, future)
+        let (driver, around) = (self.handle.driver(), self.handle.around_sleeps());
+        drive(driver, around, &others_idle, |cx| future.as_mut().poll(cx));
     }
 
     /// Runs the tasks until none is alive; returns at once if none is.
@@ -105,7 +106,7 @@ impl LocalRuntime {
         refuse_in_task("block_until_completion");
         let _entered = self.handle.enter();
         let executor = self.executor();
-        lend(executor, || self.drive(executor.run_until_completion()));
+        executor.lend(|| self.drive(pin!(executor.run_until_completion())));
     }
 
     /// Runs `f` on the runtime's blocking pool. See [`liten::spawn_blocking`](crate::spawn_blocking).

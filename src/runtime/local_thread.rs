@@ -1,7 +1,7 @@
 //! What a thread is to local executors: whether one polls on it, and which one it lends to `spawn_local`.
 
 use super::local::{LocalExecutor, LocalShared};
-use crate::engine::scoped::{Scoped, while_replaced};
+use crate::engine::scoped::{Replaced, Scoped, replaced};
 use crate::engine::sync_shim::{Arc, modelled_thread_local, thread_local};
 use crate::engine::tokio_note::NOTE;
 use std::cell::{Cell, RefCell};
@@ -12,7 +12,7 @@ thread_local! {
     /// A local executor polls a task or a root on this thread.
     static IN_LOCAL: Cell<bool> = const { Cell::new(false) };
     /// The innermost executor that runs on this thread, for `spawn_local`; not one that may change threads.
-    static EXECUTOR: Scoped<LocalExecutor<'static>> = const { Scoped::new() };
+    pub(super) static EXECUTOR: Scoped<LocalExecutor<'static>> = const { Scoped::new() };
     /// An executor has been entered on this thread, and not left. Each `spawn_local` asks, so it is a word
     /// that needs no destructor.
     static IS_ENTERED: Cell<bool> = const { Cell::new(false) };
@@ -21,26 +21,13 @@ thread_local! {
 }
 
 modelled_thread_local! {
-    /// The local executor whose own half of a queue this thread may touch: compared, never followed.
-    static HOME: Cell<*const LocalShared> = const { Cell::new(ptr::null()) };
-    /// The executor whose runtime runs on this thread: as above.
+    /// The executor whose runtime runs on this thread: compared, never followed.
     static RUNS: Cell<*const LocalShared> = const { Cell::new(ptr::null()) };
 }
 
-/// Says that `executor` lives on this thread, while `f` runs: what wakes its tasks needs no lock then.
-pub(super) fn at_home<R>(executor: &LocalExecutor<'_>, f: impl FnOnce() -> R) -> R {
-    while_replaced(|home| HOME.replace(home), Arc::as_ptr(executor.shared()), f)
-}
-
-/// Whether the executor at `address` lives on this thread, which is inside [`at_home`] with it.
-#[inline]
-pub(super) fn is_home(address: *const LocalShared) -> bool {
-    ptr::eq(HOME.get(), address)
-}
-
-/// Marks the thread as polling for a local executor while `f` runs.
-pub(super) fn in_local<R>(f: impl FnOnce() -> R) -> R {
-    while_replaced(|polls| IN_LOCAL.replace(polls), true, f)
+/// Marks the thread as polling for a local executor until the result is dropped.
+pub(super) fn in_local() -> impl Sized {
+    replaced(|polls| IN_LOCAL.replace(polls), true)
 }
 
 /// Whether the calling thread polls for a local executor.
@@ -67,21 +54,13 @@ pub(crate) fn refuse_in_local(what: &str) {
     }
 }
 
-/// Says that the runtime of `executor` runs on this thread while `f` runs.
-pub(super) fn running<R>(executor: &LocalExecutor<'static>, f: impl FnOnce() -> R) -> R {
-    let shared = Arc::as_ptr(executor.shared());
-    while_replaced(|runs| RUNS.replace(runs), shared, || at_home(executor, f))
+/// Says that the runtime whose tasks `local` keeps runs on this thread, until the result is dropped.
+pub(super) fn running(local: &Arc<LocalShared>) -> Runs {
+    replaced(|runs| RUNS.replace(runs), Arc::as_ptr(local))
 }
 
-/// As [`running`], and makes `executor` the one that `spawn_local` finds on this thread.
-pub(super) fn lend<R>(executor: &LocalExecutor<'static>, f: impl FnOnce() -> R) -> R {
-    running(executor, || with_spawns_to(executor, f))
-}
-
-/// Makes `executor` the one that `spawn_local` finds on this thread while `f` runs.
-pub(super) fn with_spawns_to<R>(executor: &LocalExecutor<'static>, f: impl FnOnce() -> R) -> R {
-    EXECUTOR.with(|slot| slot.set(executor, f))
-}
+/// Keeps a runtime the one that runs on the calling thread; made by [`running`].
+pub(super) type Runs = Replaced<*const LocalShared, fn(*const LocalShared) -> *const LocalShared>;
 
 /// Calls `f` with the innermost executor that runs on this thread, or has been entered since that one runs.
 pub(crate) fn with_executor<R>(f: impl FnOnce(Option<&LocalExecutor<'static>>) -> R) -> R {

@@ -18,13 +18,13 @@
 
 use super::block_on::{self, PresenceGuard};
 use super::local::{LocalShared, Unplaced};
-use super::local_thread::lend;
 use crate::engine::blocking::{self, Job, SpawnError};
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::{JoinHandle, RunningTask};
 use crate::engine::wakers::WaitList;
 use std::future::Future;
 use std::panic::Location;
+use std::pin::pin;
 use std::task::Poll;
 use std::time::Instant;
 
@@ -64,8 +64,10 @@ pub(super) struct Post {
 impl Job for Post {
     fn run(self) {
         let executor = self.executor.place();
-        let life = executor.run_until_closed(|| self.pinned.tell_quiet());
-        lend(&executor, || block_on::run(life, self.present.0.clone()));
+        executor.lend(|| {
+            let life = pin!(executor.run_until_closed(|| self.pinned.tell_quiet()));
+            block_on::run(life, self.present.0.clone());
+        });
         // Its tasks go here, on their thread.
         drop(executor);
         self.pinned.tell_quiet();

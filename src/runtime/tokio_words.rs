@@ -118,9 +118,13 @@ fn print_hint(payload: &(dyn Any + Send)) {
 }
 
 /// Runs a root, whose panic goes to the caller and not to a `JoinError`.
-pub(super) fn explained<R>(root: impl FnOnce() -> R) -> R {
-    catch_unwind(AssertUnwindSafe(root)).unwrap_or_else(|payload| {
+pub(super) fn explained(root: impl FnOnce()) {
+    // There is no hint under tokio's name.
+    if IS_TOKIO {
+        return root();
+    }
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(root)) {
         print_hint(&*payload);
-        resume_unwind(payload)
-    })
+        resume_unwind(payload);
+    }
 }

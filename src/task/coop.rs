@@ -203,12 +203,10 @@ mod tests {
         let mut cx = Context::from_waker(&waker);
         let mut future = pin!(future);
         for polls in 1.. {
-            let (poll, yielded) = current::enter(waker.data(), TaskId::next(), INITIAL, || {
-                future.as_mut().poll(&mut cx)
-            });
-            match poll {
+            let entered = current::enter(waker.data(), TaskId::next(), INITIAL);
+            match future.as_mut().poll(&mut cx) {
                 Poll::Ready(()) => return polls,
-                Poll::Pending => assert!(yielded),
+                Poll::Pending => assert!(entered.has_yielded()),
             }
         }
         unreachable!()

@@ -53,9 +53,8 @@ mod tests {
     use std::task::{Context, Poll, Waker};
 
     fn poll<F: Future>(future: Pin<&mut F>, waker: &Waker, own: &Waker) -> (Poll<F::Output>, bool) {
-        current::enter(own.data(), TaskId::next(), INITIAL, || {
-            future.poll(&mut Context::from_waker(waker))
-        })
+        let entered = current::enter(own.data(), TaskId::next(), INITIAL);
+        (future.poll(&mut Context::from_waker(waker)), entered.has_yielded())
     }
 
     #[test]

@@ -221,7 +221,7 @@ doors! {
         let limited = async { timeout(Duration::from_secs(60), large()).await };
         spawn(limited).await.unwrap().unwrap()
     });
-    aborted: 2, stack => workers(stack).block_on(async {
+    aborted: 3, stack => workers(stack).block_on(async {
         let task = spawn(async {
             large().await;
             std::future::pending::<()>().await;
@@ -336,4 +336,7 @@ doors! {
         let task = runtime.spawn_pinned(makes_large);
         runtime.block_on(async { task.await.unwrap()[0] })
     };
+    output_of_a_root: 5, stack => workers(stack).block_on(makes_large())[0];
+    output_of_a_root_without_workers: 5, stack => current_thread(stack).block_on(makes_large())[0];
+    output_of_a_local_root: 5, stack => local(stack).block_on(makes_large())[0];
 }

@@ -29,6 +29,7 @@ mod fairness;
 mod faulty;
 #[cfg(unix)]
 mod fork;
+mod frames;
 #[cfg(not(feature = "tokio-context"))]
 mod hint;
 #[cfg(target_os = "linux")]

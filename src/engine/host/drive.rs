@@ -54,7 +54,8 @@ pub(crate) fn drive<H: Host, F: Future>(
         if root.take_woken() {
             let waker = own.get_or_insert_with(|| root.waker());
             let mut cx = Context::from_waker(waker);
-            if let Poll::Ready(output) = budget::with_budget(|| future.as_mut().poll(&mut cx)) {
+            let _budget = budget::full();
+            if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
                 return Ok(output);
             }
         }

@@ -520,13 +520,11 @@ fn worker_thread(shared: &Arc<Shared>, index: usize) {
         shared.slots.get(index).activate(worker.parker().unparker());
         shared.slots.raise(index + 1);
         let role = Role::Worker(worker);
-        let work = |worker| work_until_surplus(shared, worker, index);
-        let after = role::play(&role, || role.worker().map(work));
-        let Role::Worker(worker) = role else {
-            unreachable!("a role does not change");
-        };
+        let Role::Worker(worker) = &role else { unreachable!("just made") };
+        let after = role::play(&role, || work_until_surplus(shared, worker, index));
+        let Role::Worker(worker) = role else { unreachable!("a role does not change") };
         let parker = worker.leave();
-        if after != Some(AfterTasks::Stay) || rest(shared, index, &parker) == AfterTasks::End {
+        if after == AfterTasks::End || rest(shared, index, &parker) == AfterTasks::End {
             return;
         }
     }

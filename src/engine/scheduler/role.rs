@@ -72,7 +72,7 @@ thread_local! {
 
 /// Plays `role` on this thread while `f` runs.
 pub(super) fn play<R>(role: &Role, f: impl FnOnce() -> R) -> R {
-    ROLE.with(|slot| slot.set(role, f))
+    Scoped::set(&ROLE, role, f)
 }
 
 /// Calls `f` with the thread's role. `None` also while the thread ends and its locals are gone.
@@ -154,7 +154,7 @@ pub(crate) fn note_panic(shared: &Shared, task: RunningTask) {
 
 /// Runs `f` (a loop that polls a root future), which spawns into `shared`.
 pub(crate) fn enter_root<R>(shared: &Arc<Shared>, f: impl FnOnce() -> R) -> R {
-    play(&Role::Root(shared.clone()), f)
+    Scoped::set(&ROLE, &Role::Root(shared.clone()), f)
 }
 
 /// The driver thread while it calls the wakers of one round: collects the tasks per home worker and

@@ -25,7 +25,7 @@
 
 use super::current::{self, UNLIMITED};
 use super::waker;
-use crate::engine::scoped::while_replaced;
+use crate::engine::scoped::replaced;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::{Context, Poll, ready};
@@ -127,18 +127,18 @@ pub(crate) async fn within<F: Future>(future: F) -> F::Output {
     poll_fn(|cx| poll_leaf(cx, |cx| future.as_mut().poll(cx))).await
 }
 
-/// Runs `f` with a full budget of its own: for a future that shares its thread with tasks without being one.
-pub(crate) fn with_budget<R>(f: impl FnOnce() -> R) -> R {
-    with_units(FULL, f)
+/// Gives a full budget of its own, until the result is dropped, to a future that shares its thread with tasks
+/// without being one.
+#[inline]
+#[must_use = "the budget is that from before when this is dropped"]
+pub(crate) fn full() -> impl Sized {
+    replaced(current::replace_budget, FULL)
 }
 
 /// Runs `f` without a budget; afterwards the budget is what it was before.
 pub(crate) fn unlimited<R>(f: impl FnOnce() -> R) -> R {
-    with_units(UNLIMITED, f)
-}
-
-fn with_units<R>(units: i16, f: impl FnOnce() -> R) -> R {
-    while_replaced(current::replace_budget, units, f)
+    let _before = replaced(current::replace_budget, UNLIMITED);
+    f()
 }
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]

@@ -258,9 +258,10 @@ unsafe fn drop_future<F: Future>(
     id: TaskId,
 ) -> Result<(), Payload> {
     let dropped = catch_unwind(AssertUnwindSafe(|| {
+        let _entered = current::enter(data, id, budget::INITIAL);
         // SAFETY: the caller owns the stage; whatever happens, `Empty` is written over it below without
         // another drop.
-        current::enter(data, id, budget::INITIAL, || unsafe { ptr::drop_in_place(stage) });
+        unsafe { ptr::drop_in_place(stage) };
     }));
     // SAFETY: the old value has been dropped; `write` does not drop it again.
     unsafe { stage.write(Stage::Empty) };
@@ -279,29 +280,28 @@ unsafe fn poll<F: Future, N>(header: NonNull<Header>, table: &'static RawWakerVT
     let waker = unsafe { waker::borrowed(data, table) };
     let mut output = Poll::Pending;
     // One guard and one entry for the poll and, after the last one, for the future's destructor.
+    let entered = current::enter(data, id, budget::INITIAL);
+    // SAFETY: until it is forgotten the future in the stage is polled, and nothing else.
+    let unwinding = unsafe { DropUnwinding::<F, N>::new(header) };
     let polled = catch_unwind(AssertUnwindSafe(|| {
-        current::enter(data, id, budget::INITIAL, || {
-            // SAFETY: the stage is ours, and the future never moves: it is dropped in place.
-            let Stage::Future(future) = (unsafe { &mut *stage }) else {
-                unreachable!("a task is polled only while it holds its future")
-            };
-            // SAFETY: the cell is on the heap and the future is not moved out of it.
-            let future = unsafe { Pin::new_unchecked(future) };
-            // SAFETY: until it is forgotten the future in the stage is polled, and nothing else.
-            let unwinding = unsafe { DropUnwinding::<F, N>::new(header) };
-            output = future.poll(&mut Context::from_waker(&waker));
-            std::mem::forget(unwinding);
-            if output.is_ready() {
-                budget::refill();
-                // SAFETY: the stage is ours; whatever happens, it is written over below without
-                // another drop.
-                unsafe { ptr::drop_in_place(stage) };
-            }
-        })
+        // SAFETY: the stage is ours, and the future never moves: it is dropped in place.
+        let Stage::Future(future) = (unsafe { &mut *stage }) else {
+            unreachable!("a task is polled only while it holds its future")
+        };
+        // SAFETY: the cell is on the heap and the future is not moved out of it.
+        let future = unsafe { Pin::new_unchecked(future) };
+        output = future.poll(&mut Context::from_waker(&waker));
+        std::mem::forget(unwinding);
+        if output.is_ready() {
+            budget::refill();
+            // SAFETY: the stage is ours; whatever happens, it is written over below without another drop.
+            unsafe { ptr::drop_in_place(stage) };
+        }
     }));
-    if let (Ok(((), yielded)), Poll::Pending) = (&polled, &output) {
-        return if *yielded { Polled::Yielded } else { Polled::Pending };
+    if polled.is_ok() && output.is_pending() {
+        return if entered.has_yielded() { Polled::Yielded } else { Polled::Pending };
     }
+    drop(entered);
     // SAFETY: the stage is ours; the future in it has been dropped, by `DropUnwinding` if the poll panicked.
     unsafe { store::<F, N>(header, polled.err(), output) };
     Polled::Ready

@@ -17,7 +17,7 @@
 //! outer task until its own poll is over.
 
 use super::id::TaskId;
-use crate::engine::scoped::while_replaced;
+use crate::engine::scoped::replaced;
 use crate::engine::sync_shim::thread_local;
 use std::cell::Cell;
 use std::ptr;
@@ -51,33 +51,23 @@ struct Current {
     id: Cell<Option<TaskId>>,
 }
 
-/// Runs `f`, the poll of the task `id` whose wakers carry `data`, with a budget of `budget` operations.
-///
-/// The flag returned beside the output says that the task asked for another poll, through `waker::yield_to`
-/// or by waking itself. If the poll ended `Pending`, the caller must requeue the task, at the back. If it
-/// ended `Ready` or unwound, the flag means nothing.
+/// Begins a poll of the task `id`, whose wakers carry `data`, with a budget of `budget` operations. The poll
+/// ends when the result is dropped.
 #[inline]
-pub(crate) fn enter<R>(
-    data: *const (),
-    id: TaskId,
-    budget: u8,
-    f: impl FnOnce() -> R,
-) -> (R, bool) {
+pub(crate) fn enter(data: *const (), id: TaskId, budget: u8) -> Entered {
     debug_assert!(!data.is_null(), "null stands for no task");
-    let _outer = CURRENT.with(|current| Outer {
+    CURRENT.with(|current| Entered {
         task: current.task.replace(data),
         budget: current.budget.replace(i16::from(budget)),
         yielded: current.yielded.replace(false),
         id: current.id.replace(Some(id)),
-    });
-    let output = f();
-    (output, CURRENT.with(|current| current.yielded.get()))
+    })
 }
 
 /// Runs `f`, which blocks instead of being polled, as if outside a task: without a budget, and with wakes
 /// in the place of yields. [`id`] still answers.
 pub(crate) fn outside<R>(f: impl FnOnce() -> R) -> R {
-    let _outer = CURRENT.with(|current| Outer {
+    let _outer = CURRENT.with(|current| Entered {
         task: current.task.replace(ptr::null()),
         budget: current.budget.replace(UNLIMITED),
         yielded: current.yielded.get(),
@@ -89,18 +79,30 @@ pub(crate) fn outside<R>(f: impl FnOnce() -> R) -> R {
 /// Runs `f`, a destructor of what the task `id` has left, with that id.
 pub(super) fn named<R>(id: TaskId, f: impl FnOnce() -> R) -> R {
     // The id alone: everything else is that of the task that runs here, which `f` may wake.
-    while_replaced(|id| CURRENT.with(|current| current.id.replace(id)), Some(id), f)
+    let _outer = replaced(|id| CURRENT.with(|current| current.id.replace(id)), Some(id));
+    f()
 }
 
 /// Puts back what was current before [`enter`] or [`outside`], also when the code between unwinds.
-struct Outer {
+#[must_use = "the poll ends when this is dropped"]
+pub(crate) struct Entered {
     task: *const (),
     budget: i16,
     yielded: bool,
     id: Option<TaskId>,
 }
 
-impl Drop for Outer {
+impl Entered {
+    /// Whether the task has asked for another poll, through `waker::yield_to` or by waking itself. If the poll
+    /// has ended `Pending`, the caller must requeue the task, at the back. If it has ended `Ready` or unwound,
+    /// this means nothing.
+    #[inline]
+    pub(crate) fn has_yielded(&self) -> bool {
+        CURRENT.with(|current| current.yielded.get())
+    }
+}
+
+impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
         CURRENT.with(|current| {
@@ -124,7 +126,7 @@ pub(super) fn is_polled(data: *const ()) -> bool {
 }
 
 /// The task with this data pointer, which is never null, asks for another poll, or a wake has found it hot.
-/// If it is the one being polled here, this sets the flag that [`enter`] hands to the worker. `true`: it is.
+/// If it is the one being polled here, this sets the flag of [`Entered::has_yielded`]. `true`: it is.
 #[inline]
 pub(super) fn note_wake(data: *const ()) -> bool {
     CURRENT.with(|current| {

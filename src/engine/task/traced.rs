@@ -179,7 +179,7 @@ pub(super) fn poll(
         return poll();
     }
     let sink = Sink { data, stacks: RefCell::default(), left_out: Cell::new(0) };
-    let polled = SINK.with(|slot| slot.set(&sink, poll));
+    let polled = Scoped::set(&SINK, &sink, poll);
     let Sink { stacks, left_out, .. } = sink;
     let (stacks, left_out) = (stacks.into_inner(), left_out.get());
     let traced = Traced { stacks, left_out, outcome: polled, future };

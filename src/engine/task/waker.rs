@@ -53,7 +53,7 @@ fn is_ordinary(waker: &Waker) -> bool {
 
 /// Asks for another poll through `waker`, after all tasks that are already in the queue.
 ///
-/// If `waker` is the one of the task being polled, this sets a flag that [`current::enter`] hands to the
+/// If `waker` is the one of the task being polled, this sets a flag, which its poll hands to the
 /// worker: no RMW, and the state word stays untouched. Any other waker is simply woken.
 #[inline]
 pub(crate) fn yield_to(waker: &Waker) {
@@ -180,7 +180,7 @@ unsafe fn drop_waker(data: *const ()) {
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 pub(crate) mod tests {
     use super::yield_to;
-    use crate::engine::task::current::{enter, id, outside};
+    use crate::engine::task::current::{self, id, outside};
     use crate::engine::task::id::TaskId;
     use crate::engine::wakers::tests::Count;
     use crate::task::LocalExecutor;
@@ -218,6 +218,12 @@ pub(crate) mod tests {
         assert!(!traced.will_wake(&waker) && !waker.will_wake(&traced));
         assert!(super::is_task(&traced));
         assert!(Waker::clone(&traced).will_wake(&waker));
+    }
+
+    /// Calls `f` as the poll of a task; returns what it does, and whether the task has yielded.
+    fn enter<R>(data: *const (), id: TaskId, budget: u8, f: impl FnOnce() -> R) -> (R, bool) {
+        let entered = current::enter(data, id, budget);
+        (f(), entered.has_yielded())
     }
 
     #[test]

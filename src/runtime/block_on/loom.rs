@@ -16,7 +16,7 @@ fn a_wake_of_the_root_is_not_lost_while_its_thread_lies_down() {
         forget_habit();
         let awaited = Awaited::new();
         let other = awaited.wake_beside();
-        run(awaited.wait(), None);
+        run(pin!(awaited.wait()), None);
         other.join().expect("no panic");
     });
 }

@@ -8,6 +8,7 @@ use crate::engine::scheduler::Sleeps;
 use crate::engine::sync_shim::{Mutex, thread};
 use crate::engine::wakers::loom::Awaited;
 use crate::runtime::block_on::loom::forget_habit;
+use crate::runtime::root_future::block_on;
 use std::panic::Location;
 use std::task::{Context, Waker};
 
@@ -17,7 +18,7 @@ fn new() -> CurrentThread {
 
 fn block_on_root<F: Future>(runtime: &CurrentThread, root: F) -> F::Output {
     let around = AroundSleeps { sleeps: &Sleeps::default(), hooks: None };
-    runtime.block_on(around, &|| true, root)
+    block_on!(root: F, |root| runtime.block_on(around, &|| true, root))
 }
 
 /// Spawns a task that wakes what waits for `awaited`.
@@ -106,7 +107,7 @@ fn a_thread_that_waits_for_the_last_task_is_told() {
         drop(runtime.local().spawn_send(async {}, Location::caller()));
         let waits = {
             let runtime = runtime.clone();
-            thread::spawn(move || block_on::run(runtime.wait_until_quiet(), None))
+            thread::spawn(move || block_on::run(pin!(runtime.wait_until_quiet()), None))
         };
         let mut polled = false;
         let root = poll_fn(|cx| {

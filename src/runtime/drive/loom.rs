@@ -3,7 +3,8 @@
 use super::*;
 use crate::engine::sync_shim::thread;
 use crate::engine::wakers::loom::Awaited;
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 
 /// The root is woken from another thread while its own one goes to sleep in the driver: it is polled again,
 /// and sees what was written before.
@@ -12,7 +13,7 @@ fn a_foreign_wake_reaches_a_thread_in_its_own_driver() {
     ::loom::model(|| {
         let driver = Driver::new(1).expect("a selector");
         let awaited = Awaited::new();
-        let root = awaited.wait();
+        let mut root = pin!(awaited.wait());
         let other = thread::spawn(move || {
             let waker = awaited.set();
             // Twice, because the second one leaves the poller alone.
@@ -21,7 +22,7 @@ fn a_foreign_wake_reaches_a_thread_in_its_own_driver() {
             }
         });
         let around = AroundSleeps { sleeps: &Sleeps::default(), hooks: None };
-        drive(&driver, around, &|| OthersIdle::alone(true), root);
+        drive(&driver, around, &|| OthersIdle::alone(true), |cx| root.as_mut().poll(cx));
         other.join().expect("no panic");
     });
 }
@@ -34,7 +35,7 @@ fn a_wake_of_its_own_does_not_hide_a_foreign_one() {
         let driver = Driver::new(1).expect("a selector");
         let flag = Arc::new(AtomicBool::new(false));
         let mut other = None;
-        let root = poll_fn(|cx| {
+        let mut root = pin!(poll_fn(|cx| {
             if other.is_none() {
                 let (flag, waker) = (flag.clone(), cx.waker().clone());
                 other = Some(thread::spawn(move || {
@@ -46,9 +47,9 @@ fn a_wake_of_its_own_does_not_hide_a_foreign_one() {
                 cx.waker().wake_by_ref();
             }
             if flag.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
-        });
+        }));
         let around = AroundSleeps { sleeps: &Sleeps::default(), hooks: None };
-        drive(&driver, around, &|| OthersIdle::alone(true), root);
+        drive(&driver, around, &|| OthersIdle::alone(true), |cx| root.as_mut().poll(cx));
         other.expect("started by the first poll").join().expect("no panic");
     });
 }
@@ -59,11 +60,11 @@ fn a_wake_of_its_own_is_answered() {
     ::loom::model(|| {
         let driver = Driver::new(1).expect("a selector");
         let mut polled = false;
-        let root = poll_fn(|cx| {
+        let mut root = pin!(poll_fn(|cx| {
             cx.waker().wake_by_ref();
             if std::mem::replace(&mut polled, true) { Poll::Ready(()) } else { Poll::Pending }
-        });
+        }));
         let around = AroundSleeps { sleeps: &Sleeps::default(), hooks: None };
-        drive(&driver, around, &|| OthersIdle::alone(true), root);
+        drive(&driver, around, &|| OthersIdle::alone(true), |cx| root.as_mut().poll(cx));
     });
 }

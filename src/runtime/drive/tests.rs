@@ -6,8 +6,10 @@ use crate::engine::driver::timers::TimerEntry;
 use crate::engine::wakers::tests::Count;
 use mio::Interest;
 use std::cell::Cell;
+use std::future::Future;
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::pin::pin;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 

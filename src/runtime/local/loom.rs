@@ -204,7 +204,10 @@ fn a_push_between_two_polls_wakes_the_idle() {
         assert!(idle.take());
         assert!(run.as_mut().poll(&mut cx).is_pending());
         let waker = awaited.set();
-        at_home(&executor, || waker.into_iter().for_each(Waker::wake));
+        // SAFETY: the executor lives on this thread, and the result is dropped before it.
+        let home = unsafe { executor.shared.queue.at_home() };
+        waker.into_iter().for_each(Waker::wake);
+        drop(home);
         assert!(idle.take());
         assert!(run.as_mut().poll(&mut cx).is_pending());
         assert!(join.is_finished());

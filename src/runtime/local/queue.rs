@@ -42,15 +42,26 @@
 #![allow(unsafe_code)]
 
 use super::{Hot, TASKS};
-use crate::engine::scoped::while_replaced;
-use crate::engine::sync_shim::UnsafeCell;
+use crate::engine::scoped::{Replaced, replaced};
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::engine::sync_shim::{UnsafeCell, modelled_thread_local};
 use crate::engine::wakers::{self, Locked, Place, WaitList, is_before};
+use pin_project_lite::pin_project;
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::mem;
 use std::pin::Pin;
+use std::ptr;
 use std::task::{Context, Poll, Waker};
+
+modelled_thread_local! {
+    /// The queue whose own half this thread may touch: compared, never followed.
+    static HOME: Cell<*const Queue> = const { Cell::new(ptr::null()) };
+}
+
+/// Keeps a queue the one whose own half the calling thread may touch; made by [`Queue::at_home`].
+pub(super) type AtHome = Replaced<*const Queue, fn(*const Queue) -> *const Queue>;
 
 pub(super) struct Queue {
     own: UnsafeCell<Own>,
@@ -114,6 +125,23 @@ impl Queue {
     /// it).
     pub(super) unsafe fn home(&self) -> Home<'_> {
         Home { queue: self, stays: PhantomData }
+    }
+
+    /// Says that the executor lives on this thread, until the result is dropped: what wakes its tasks needs no
+    /// lock then.
+    ///
+    /// # Safety
+    ///
+    /// As for [`home`](Self::home) until the result is dropped. It is not forgotten, unless the executor is
+    /// forgotten with it.
+    pub(super) unsafe fn at_home(&self) -> AtHome {
+        replaced(|home| HOME.replace(home), ptr::from_ref(self))
+    }
+
+    /// Whether the executor whose queue is at `address` lives on this thread, which has an [`AtHome`] for it.
+    #[inline]
+    pub(super) fn is_home(address: *const Self) -> bool {
+        ptr::eq(HOME.get(), address)
     }
 
     /// Queues a woken task from any thread.
@@ -274,9 +302,9 @@ impl<'a> Home<'a> {
         self.queue.wake_idle(self.queue.inbox.lock());
     }
 
-    /// Says that a visit is being polled, while `f` runs.
-    pub(super) fn while_polling<R>(self, f: impl FnOnce() -> R) -> R {
-        while_replaced(|polling| self.own(|own| mem::replace(&mut own.polling, polling)), true, f)
+    /// Says that a visit is being polled, until the result is dropped.
+    pub(super) fn polling(self) -> impl Sized + use<'a> {
+        replaced(move |polling| self.own(|own| mem::replace(&mut own.polling, polling)), true)
     }
 }
 
@@ -289,21 +317,34 @@ pub(super) enum Next {
     Idle,
 }
 
-/// A visit, which leaves the idle when it ends.
-pub(super) struct Visit<'a> {
-    home: Home<'a>,
-    place: Pin<&'a Place>,
+pin_project! {
+    /// A visit, which leaves the idle when it ends.
+    pub(super) struct Visit<'a> {
+        home: Home<'a>,
+        // Among the idle.
+        #[pin]
+        place: Place,
+    }
+
+    impl PinnedDrop for Visit<'_> {
+        fn drop(this: Pin<&mut Self>) {
+            let this = this.into_ref().project_ref();
+            this.home.queue.inbox.leave(this.place);
+            if this.home.own(|own| !own.hot.is_empty() || !own.yielded.is_empty()) {
+                this.home.wake_idle();
+            }
+        }
+    }
 }
 
 impl<'a> Visit<'a> {
-    /// A visit whose place among the idle is `place`, a new one.
-    pub(super) fn new(home: Home<'a>, place: Pin<&'a Place>) -> Self {
-        Self { home, place }
+    pub(super) fn new(home: Home<'a>) -> Self {
+        Self { home, place: Place::new(0) }
     }
 
     /// Before a number of `next`: looks into the inbox, if there is anything, and at what has yielded.
     #[inline]
-    pub(super) fn begin(&self) {
+    pub(super) fn begin(self: Pin<&Self>) {
         if TASKS.is_noted() {
             // Ordering: Relaxed, see `Queue::put`.
             match self.home.queue.mail.load(Ordering::Relaxed) {
@@ -315,7 +356,7 @@ impl<'a> Visit<'a> {
 
     /// The next task; without one, and if none has yielded, leaves the waker of `cx` behind.
     #[inline]
-    pub(super) fn next(&self, cx: &Context<'_>) -> Next {
+    pub(super) fn next(self: Pin<&Self>, cx: &Context<'_>) -> Next {
         if TASKS.is_noted() {
             if let Some(task) = self.home.pop() {
                 return Next::Task(task);
@@ -331,9 +372,10 @@ impl<'a> Visit<'a> {
     ///
     /// The list clones and drops wakers outside the lock: both are user code. It may push to the own half,
     /// which is therefore asked again afterwards.
-    fn fetch_or_leave(&self, cx: &Context<'_>) -> Option<Hot> {
+    fn fetch_or_leave(self: Pin<&Self>, cx: &Context<'_>) -> Option<Hot> {
+        let place = self.project_ref().place;
         let next = || if TASKS.is_noted() { self.home.pop() } else { None };
-        let polled = self.home.queue.inbox.poll(self.place, cx, |inbox| {
+        let polled = self.home.queue.inbox.poll(place, cx, |inbox| {
             if TASKS.is_noted() {
                 self.home.fetch_from(inbox);
             }
@@ -341,23 +383,14 @@ impl<'a> Visit<'a> {
                 return Poll::Ready(task);
             }
             self.home.own(|own| own.idle_left = true);
-            if !self.place.is_linked() {
-                self.place.prepare(inbox.wakes);
+            if !place.is_linked() {
+                place.prepare(inbox.wakes);
             }
             Poll::Pending
         });
         match polled {
             Poll::Ready(task) => Some(task),
             Poll::Pending => next(),
-        }
-    }
-}
-
-impl Drop for Visit<'_> {
-    fn drop(&mut self) {
-        self.home.queue.inbox.leave(self.place);
-        if self.home.own(|own| !own.hot.is_empty() || !own.yielded.is_empty()) {
-            self.home.wake_idle();
         }
     }
 }

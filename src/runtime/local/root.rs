@@ -3,10 +3,8 @@
 use crate::engine::sync_shim::Mutex;
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::wakers;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Wake, Waker};
 
 /// A root future's own waker, which tells the root's wakes from its tasks'.
 pub(super) struct Root {
@@ -21,17 +19,13 @@ impl Root {
         Self { waker: Waker::from(wakes.clone()), wakes }
     }
 
-    /// Polls `future`, the root, if it has been woken. The budget is the outer poll's.
-    pub(super) fn poll<F: Future>(&self, future: Pin<&mut F>, cx: &Context<'_>) -> Poll<F::Output> {
+    /// What the root is to be polled with, by the task that `cx` is of, if it has been woken.
+    pub(super) fn begin_poll(&self, cx: &Context<'_>) -> Option<Context<'_>> {
         self.wakes.follow(cx.waker());
-        if self.wakes.take_woken() {
-            future.poll(&mut Context::from_waker(&self.waker))
-        } else {
-            Poll::Pending
-        }
+        self.wakes.take_woken().then(|| Context::from_waker(&self.waker))
     }
 
-    /// Whether the next [`Root::poll`] polls the future.
+    /// Whether the root has been woken since the last poll of it.
     pub(super) fn is_woken(&self) -> bool {
         // Ordering: Relaxed. It only says whether to poll: the poll acquires the flag (`take_woken`), and a
         // wake that is not seen here wakes the parent.

@@ -4,7 +4,7 @@ use super::context::EnterGuard;
 use super::door::boxed_if_large;
 use super::handle::Handle;
 use super::local::{LocalExecutor, Settled};
-use super::local_thread::{is_in_local, lend};
+use super::local_thread::is_in_local;
 use super::timekeeper::Timekeeper;
 use crate::engine::driver::Driver;
 use crate::engine::host::{self, Deadlock, Reactor};
@@ -111,7 +111,7 @@ impl LocalRuntime {
         let _entered = self.handle.enter();
         let _current = host::enter(self.reactor.clone());
         let executor = self.executor();
-        lend(executor, || f(executor))
+        executor.lend(|| f(executor))
     }
 
     fn drive<F: Future>(&self, future: F) -> Result<F::Output, Deadlock> {

@@ -1,0 +1,66 @@
+//! A root beside the tasks of an executor.
+
+use super::queue::Visit;
+use super::root::Root;
+use super::{LocalExecutor, TASKS};
+use pin_project_lite::pin_project;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+pin_project! {
+    /// The future of [`LocalExecutor::run`]: one poll of it is one function, whatever it runs.
+    pub(super) struct Run<'e, 'a, F> {
+        executor: &'e LocalExecutor<'a>,
+        // Dropped before the visit, which sees what its destructor spawns.
+        #[pin]
+        future: F,
+        // Made with the first task.
+        root: Option<Root>,
+        #[pin]
+        visit: Visit<'e>,
+    }
+}
+
+impl<'e, 'a, F> Run<'e, 'a, F> {
+    pub(super) fn new(executor: &'e LocalExecutor<'a>, future: F) -> Self {
+        Self { executor, future, root: None, visit: Visit::new(executor.home()) }
+    }
+}
+
+impl<F: Future> Future for Run<'_, '_, F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let (executor, visit) = (*this.executor, this.visit.into_ref());
+        let _polling = executor.polling();
+        // What others have sent comes before what the root spawns.
+        visit.begin();
+        let polled = if TASKS.is_noted() {
+            let root = this.root.get_or_insert_with(Root::new);
+            if root.is_woken() {
+                executor.home().note_news();
+            }
+            // The budget is the outer poll's.
+            match root.begin_poll(cx) {
+                Some(mut cx) => this.future.poll(&mut cx),
+                None => Poll::Pending,
+            }
+        } else {
+            // A wake of this one is a wake of the root. Once there are tasks it is polled again, with a waker
+            // of its own.
+            this.future.poll(cx)
+        };
+        if polled.is_ready() {
+            return polled;
+        }
+        let is_awaited = executor.waiting.get() != 0 && executor.shared.alive_tasks() != 0;
+        // A root without a waker of its own may have been woken.
+        executor.turn(visit, cx, || this.root.as_ref().is_none_or(Root::is_woken));
+        if is_awaited {
+            executor.tell_completion();
+        }
+        Poll::Pending
+    }
+}

@@ -172,6 +172,7 @@
 //! | `Sought` | What a worker's next sample is of. |
 //! | `Source` | What the poller can wait for, such as a socket. |
 //! | `Spin` | A thread that wants a lock spins: it tries for some microseconds before it sleeps. |
+//! | `Stack` | The return addresses on the stack of a traced poll. |
 //! | `Stage` | What a task's memory holds: the future, its output, or nothing. |
 //! | `Stall` | How long a worker has been in one poll. |
 //! | `Stealer` | The thieves' end of a worker's queue. |

@@ -66,6 +66,7 @@ mod address;
 mod bsd;
 #[cfg(feature = "futures-io")]
 mod futures_io;
+mod lacking;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux;
 #[cfg(unix)]

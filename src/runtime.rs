@@ -94,6 +94,11 @@ mod shutdown;
 mod shuttle;
 mod slow_poll;
 mod slow_polls;
+#[cfg_attr(
+    not(feature = "insight"),
+    allow(dead_code, reason = "only insight's page keeps descriptors")
+)]
+pub(crate) mod spare_descriptors;
 mod task_hooks;
 pub(crate) mod task_list;
 pub(crate) mod thread_activity;

@@ -258,6 +258,7 @@ const UNSAFE: Confined = Confined {
         ),
         ("src/signal/windows.rs", "installs the handler of the console's events"),
         ("src/runtime/scope.rs", "tasks that borrow from a caller that waits for them"),
+        ("src/insight/await_tree/freed_memory.rs", "a call of the C library"),
         ("src/combinators/select.rs", "futures in one tuple, pinned in the caller's frame"),
         ("src/combinators/join.rs", "the same"),
         (
@@ -326,6 +327,7 @@ const THREADS: Confined = Confined {
         ("src/engine/scheduler/threads.rs", "workers come and go"),
         ("src/io/stdio/input.rs", "reads a terminal, which may last for ever"),
         ("src/runtime/tokio_context.rs", "a trial, before tokio panics over the lack of one"),
+        ("src/insight/await_tree/symbols.rs", "gives memory back after some seconds"),
         ("src/process/windows.rs", "waits for a child, which nothing can interrupt"),
         ("src/process/unix/reaper.rs", "waits for children whose runtime has ended"),
         (
@@ -401,6 +403,10 @@ const CFG: Confined = Confined {
         ("src/runtime/thread_activity/system_call.rs", "calls that only some processors know"),
         ("src/engine/scheduler/thread_number.rs", "as above"),
         ("src/insight/variable.rs", "only Unix has set-user-id files"),
+        ("src/insight/await_tree/freed_memory.rs", "what one C library keeps"),
+        ("src/engine/task/traced/stack.rs", "without insight nothing asks for a stack"),
+        ("src/runtime.rs", "without insight nothing keeps descriptors"),
+        ("src/runtime/spare_descriptors.rs", "descriptors on Unix, and how many there may be"),
         ("src/insight/flight_recorder.rs", "signals on Unix, where the module for them is on"),
         ("src/insight/flight_recorder/builder.rs", "the same"),
         (

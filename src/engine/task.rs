@@ -45,6 +45,7 @@ pub(crate) mod primitive_kind;
 pub(crate) mod registry;
 mod run;
 pub(crate) mod running;
+pub(crate) mod short;
 mod state;
 pub(crate) mod traced;
 pub(crate) mod waiting;

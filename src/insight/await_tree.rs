@@ -1,18 +1,20 @@
 //! Where a task waits: the functions from its future to each place that has its waker.
 
 mod frames;
+mod freed_memory;
+mod symbols;
 
 use self::frames::Frame;
+use self::symbols::Symbols;
 use crate::engine::impls::impl_error;
+use crate::engine::task::short::{end, short};
 use crate::engine::task::traced::{Answer, Request, Traced};
 use crate::engine::task::{Polled, TaskId, current};
 use crate::runtime::Handle;
 use crate::runtime::task_list::TaskList;
-use std::backtrace::Backtrace;
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
-use std::sync::Once;
 use std::time::{Duration, Instant};
 
 /// Where one task waits, as a tree of functions. From [`Handle::await_tree`].
@@ -77,9 +79,10 @@ impl Handle {
     /// longer. The workers go on meanwhile.
     ///
     /// This blocks the calling thread until the poll is over, `limit` at the most, and then looks up the
-    /// names. For the first tree of a program that can take half a second. A program that unwinds a stack
-    /// itself in that time, for a panic with `RUST_BACKTRACE=1` or another tree, waits for it. Inside of
-    /// tasks, call it in [`spawn_blocking`](crate::spawn_blocking).
+    /// names in the program's debug information. To read that can take half a second, and some seconds in a
+    /// large program whose dependencies are not optimised. It takes tens of megabytes, which are given back
+    /// when no tree has been asked for in three seconds. Inside of tasks, call it in
+    /// [`spawn_blocking`](crate::spawn_blocking).
     ///
     /// What is not seen: a future between the task and the place that brings a waker of its own, such as
     /// `FuturesUnordered` and [`JoinSet`](crate::task::JoinSet), is a leaf, and what it polls has to be asked
@@ -124,8 +127,12 @@ impl Handle {
             return Err(AwaitTreeError::Running);
         }
         let request = Request::new(task).ok_or(AwaitTreeError::TooMany)?;
-        look_up_once();
         let list = TaskList::new(self);
+        // Nothing is read for a task that is not there.
+        if !list.has(task) {
+            return Err(AwaitTreeError::NotFound);
+        }
+        let symbols = Symbols::load();
         let mut is_found = false;
         list.trace(&mut |id| {
             is_found |= id == task;
@@ -135,7 +142,7 @@ impl Handle {
             return Err(AwaitTreeError::NotFound);
         }
         match wait(&request, limit, is_unwanted) {
-            Some(Answer::Traced(traced)) => AwaitTree::of(task, &traced),
+            Some(Answer::Traced(traced)) => AwaitTree::of(task, &traced, &symbols),
             Some(Answer::Ended) => Err(AwaitTreeError::Ended),
             None if is_polled(&list, task) => Err(AwaitTreeError::Running),
             None => Err(AwaitTreeError::Queued),
@@ -159,7 +166,7 @@ fn wait(request: &Request, limit: Duration, is_unwanted: impl Fn() -> bool) -> O
 
 /// The trees of those of `tasks` that are polled in time.
 pub(super) fn trees(handle: &Handle, tasks: &[TaskId], limit: Duration) -> Vec<AwaitTree> {
-    look_up_once();
+    let symbols = Symbols::load();
     let end = Instant::now().checked_add(limit);
     let own = current::id();
     let others = tasks.iter().filter(|task| Some(**task) != own);
@@ -168,7 +175,7 @@ pub(super) fn trees(handle: &Handle, tasks: &[TaskId], limit: Duration) -> Vec<A
     let answer = |task: &TaskId| {
         let left = end.map_or(limit, |end| end.saturating_duration_since(Instant::now()));
         match requests.get(task)?.wait(left)? {
-            Answer::Traced(traced) => AwaitTree::of(*task, &traced).ok(),
+            Answer::Traced(traced) => AwaitTree::of(*task, &traced, &symbols).ok(),
             Answer::Ended => None,
         }
     };
@@ -179,19 +186,13 @@ fn is_polled(list: &TaskList, task: TaskId) -> bool {
     list.polled().into_iter().any(|(polled, _)| polled.id() == task)
 }
 
-/// Reads what names are looked up in, while no task needs std's lock for a trace.
-fn look_up_once() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| _ = frames::frames(&format!("{:?}", Backtrace::force_capture())));
-}
-
 impl AwaitTree {
-    fn of(task: TaskId, traced: &Traced) -> Result<Self, AwaitTreeError> {
+    fn of(task: TaskId, traced: &Traced, symbols: &Symbols) -> Result<Self, AwaitTreeError> {
         let &Traced { ref stacks, left_out, outcome, future } = traced;
         let mut nodes = Vec::new();
         let mut named = 0;
         for stack in stacks {
-            if let Some(frames) = frames::of_task(&format!("{stack:?}")) {
+            if let Some(frames) = frames::of_task(symbols.frames(stack)) {
                 AwaitNode::insert(&mut nodes, frames);
                 named += 1;
             }
@@ -269,9 +270,9 @@ impl AwaitNode {
     }
 
     fn fmt_at(&self, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:1$}{2}", "", 2 * depth, self.frame.short())?;
+        write!(f, "{:1$}{2}", "", 2 * depth, short(self.frame.short()))?;
         if let Some(file) = self.frame.short_file() {
-            write!(f, " at {file}")?;
+            write!(f, " at {}", end(file))?;
             if let Some(line) = self.frame.line {
                 write!(f, ":{line}")?;
             }
@@ -292,7 +293,7 @@ impl fmt::Display for AwaitTree {
             Polled::Yielded => "goes on, and was in",
             Polled::Ready => "has just ended, and was in",
         };
-        writeln!(f, "task {}, {}, {what}", self.task, self.future)?;
+        writeln!(f, "task {}, {}, {what}", self.task, short(self.future))?;
         self.nodes.iter().try_for_each(|node| node.fmt_at(1, f))?;
         match self.left_out {
             0 => Ok(()),

@@ -5,6 +5,7 @@ use super::json::Object;
 use super::trace::{Cause, Mark, Trace};
 use crate::engine::recorder::{Event, Record};
 use crate::engine::task::RunningTask;
+use crate::engine::task::short::short;
 use std::fmt;
 use std::io;
 
@@ -142,7 +143,7 @@ fn write_json(traces: &[&Trace], text: &mut dyn fmt::Write) {
             object.text("program", super::shown::program());
             object.number("lost", traces.iter().map(|trace| trace.lost()).sum::<u64>());
             for mark in traces.iter().filter_map(|trace| trace.mark.as_ref()) {
-                object.text("reason", &mark.reason);
+                object.sentence("reason", &mark.reason);
                 object.text("at", &mark.at);
                 object.number("skipped", mark.skipped);
             }
@@ -153,7 +154,7 @@ fn write_json(traces: &[&Trace], text: &mut dyn fmt::Write) {
 fn write(entry: &Entry<'_>, object: &mut Object<'_>) {
     match *entry {
         Entry::ProcessName(trace) => {
-            let name = trace.name.as_deref().unwrap_or("liten");
+            let name = short(trace.name.as_deref().unwrap_or("liten"));
             named(object, "process_name", &format!("{name} (runtime {})", trace.runtime));
             object.number("pid", trace.runtime);
         }
@@ -169,7 +170,7 @@ fn write(entry: &Entry<'_>, object: &mut Object<'_>) {
         }
         Entry::UnderWay(trace, track, task, begin) => {
             lasts(object, "poll", trace.end, trace.end.saturating_sub(begin));
-            object.text("name", &task.spawned_at().to_string());
+            object.place("name", task.spawned_at());
             object.object("args", |object| {
                 object.number("task", task.id());
                 object.text("outcome", PollOutcome::UnderWay.word());
@@ -180,7 +181,7 @@ fn write(entry: &Entry<'_>, object: &mut Object<'_>) {
             object.text("ph", "i");
             object.text("s", "p");
             object.text("cat", "snapshot");
-            object.text("name", &mark.reason);
+            object.sentence("name", &mark.reason);
             object.number("ts", Micros(trace.end));
             on(object, trace, 0);
         }
@@ -203,12 +204,12 @@ fn slice(object: &mut Object<'_>, record: &Record) {
     let of_task = |object: &mut Object<'_>, verb, task: RunningTask| {
         lasts(object, verb, at, 0);
         object.text("name", &format!("{verb} task {}", task.id()));
-        object.object("args", |object| object.text("spawned_at", &task.spawned_at().to_string()));
+        object.object("args", |object| object.place("spawned_at", task.spawned_at()));
     };
     match record.event {
         Event::Poll { task, duration, outcome } => {
             lasts(object, "poll", at, duration);
-            object.text("name", &task.spawned_at().to_string());
+            object.place("name", task.spawned_at());
             object.object("args", |object| {
                 object.number("task", task.id());
                 object.text("outcome", PollOutcome::of(outcome).word());
@@ -243,7 +244,7 @@ fn lasts(object: &mut Object<'_>, category: &str, at: u64, duration: u64) {
 fn named(object: &mut Object<'_>, what: &str, name: &str) {
     object.text("ph", "M");
     object.text("name", what);
-    object.object("args", |object| object.text("name", name));
+    object.object("args", |object| object.sentence("name", name));
 }
 
 fn on(object: &mut Object<'_>, trace: &Trace, track: usize) {

@@ -30,6 +30,7 @@ use super::worker_info::WorkerState;
 use crate::engine::scheduler::SPARES_VARIABLE;
 use crate::engine::task::RunningTask;
 use crate::engine::task::running::NamedTask;
+use crate::engine::task::short::{Place, short};
 use crate::runtime::ThreadActivity;
 use std::fmt;
 use std::panic::Location;
@@ -316,9 +317,11 @@ impl Finding {
         match self {
             Self::GrowingTasks { spawned_at, type_name, before, tasks, duration } => write!(
                 f,
-                "the waiting tasks spawned at {spawned_at} become more and more, from {before} to {tasks} in \
-                 {} s: suspected leak, as if nothing ended them ({type_name})",
-                duration.as_secs()
+                "the waiting tasks spawned at {} become more and more, from {before} to {tasks} in {} s: \
+                 suspected leak, as if nothing ended them ({})",
+                Place(spawned_at),
+                duration.as_secs(),
+                short(type_name)
             ),
             Self::BusyTask { task, name, polls_per_second } => write!(
                 f,
@@ -387,8 +390,10 @@ impl fmt::Display for Finding {
             ),
             Self::StuckTasks { spawned_at, type_name, tasks } => write!(
                 f,
-                "{tasks} tasks spawned at {spawned_at} are stuck, proven: no waker of theirs exists, so only \
-                 an abort can end them ({type_name})"
+                "{tasks} tasks spawned at {} are stuck, proven: no waker of theirs exists, so only an abort \
+                 can end them ({})",
+                Place(spawned_at),
+                short(type_name)
             ),
             Self::Deadlock { tasks, others } => deadlock(tasks, *others, true, f),
             Self::SuspectedDeadlock { tasks, others } => deadlock(tasks, *others, false, f),
@@ -397,13 +402,14 @@ impl fmt::Display for Finding {
             }
             Self::ManyTasks { spawned_at, tasks } => write!(
                 f,
-                "{tasks} tasks have been spawned at {spawned_at} and are alive: if the number grows, they \
-                 leak"
+                "{tasks} tasks have been spawned at {} and are alive: if the number grows, they leak",
+                Place(spawned_at)
             ),
             Self::LargeFuture { spawned_at, type_name, size, tasks } => write!(
                 f,
-                "{tasks} tasks spawned at {spawned_at} take {size} bytes each ({type_name}): box what is \
-                 large in them"
+                "{tasks} tasks spawned at {} take {size} bytes each ({}): box what is large in them",
+                Place(spawned_at),
+                short(type_name)
             ),
         }
     }

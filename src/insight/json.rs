@@ -8,7 +8,7 @@ use super::finding::Finding;
 use super::pool_info::{JobInfo, PoolInfo};
 use super::selection::Selected;
 use super::server::picture::{Cost, Picture, Seen};
-use super::shown::{self, program, short};
+use super::shown::{self, program};
 use super::slow_poll_info::{Lately, SlowPollInfo};
 use super::task_group::TaskGroup;
 use super::task_info::{TaskInfo, TaskState};
@@ -16,9 +16,11 @@ use super::wait_graph::WaitGraph;
 use super::worker_info::WorkerInfo;
 use crate::engine::scheduler::WorkerCounts;
 use crate::engine::scheduler::histogram::{HistogramCounts, Quantile};
+use crate::engine::task::short::{Place, cut, short};
 use crate::engine::task::{RunningTask, TaskId};
 use crate::runtime::{Id, RuntimeFlavor};
 use std::fmt::{Display, Write};
+use std::panic::Location;
 
 /// What is not in the dumps.
 pub(super) struct Extra<'a> {
@@ -74,8 +76,10 @@ fn runtime(seen: &Seen, object: &mut Object<'_>) {
     let findings = dump.findings();
     object.list("findings", findings.iter().take(shown::MOST_FINDINGS), finding);
     object.number("findings_left_out", findings.len().saturating_sub(shown::MOST_FINDINGS));
-    let lately = Lately::of(dump.slow_polls()).map(|lately| lately.to_string());
-    object.optional_text("lately", lately.as_deref());
+    match Lately::of(dump.slow_polls()) {
+        Some(lately) => object.sentence("lately", &lately.to_string()),
+        None => object.number("lately", "null"),
+    }
     let workers = dump.workers().iter().zip(&seen.counts).take(shown::MOST_WORKERS);
     object.list("workers", workers, |(info, counts), object| {
         worker(info, counts, object);
@@ -119,7 +123,7 @@ fn times(histogram: &HistogramCounts, object: &mut Object<'_>) {
 
 fn finding(finding: &Finding, object: &mut Object<'_>) {
     object.text("kind", finding.kind());
-    object.text("text", &finding.to_string());
+    object.sentence("text", &finding.to_string());
 }
 
 fn worker(worker: &WorkerInfo, counts: &WorkerCounts, object: &mut Object<'_>) {
@@ -148,7 +152,7 @@ fn slow_poll(slow: &SlowPollInfo, object: &mut Object<'_>) {
 
 fn running(task: &RunningTask, object: &mut Object<'_>) {
     object.number("id", task.id());
-    object.text("spawned_at", &task.spawned_at().to_string());
+    object.place("spawned_at", task.spawned_at());
 }
 
 fn tasks(dump: &Dump, object: &mut Object<'_>) {
@@ -187,7 +191,7 @@ fn task_table(
 }
 
 fn group(group: &TaskGroup, object: &mut Object<'_>) {
-    object.text("spawned_at", &group.spawned_at().to_string());
+    object.place("spawned_at", group.spawned_at());
     object.optional_text("type_name", group.type_name());
     object.optional_number("future_size", group.future_size());
     object.number("tasks", group.tasks());
@@ -211,7 +215,7 @@ fn write_task(task: &TaskInfo, polls: Option<u64>, object: &mut Object<'_>) {
     });
     object.optional_number("cold_ms", task.cold_for().map(|time| time.as_millis()));
     object.optional_number("polls", polls);
-    object.text("spawned_at", &task.spawned_at().to_string());
+    object.place("spawned_at", task.spawned_at());
     object.optional_text("type_name", task.type_name());
     object.optional_number("future_size", task.future_size());
 }
@@ -304,6 +308,17 @@ impl Object<'_> {
         quote(self.text, &short(text));
     }
 
+    pub(super) fn place(&mut self, key: &str, place: &'static Location<'static>) {
+        self.key(key);
+        quote(self.text, &Place(place).to_string());
+    }
+
+    /// Several words, with names in them.
+    pub(super) fn sentence(&mut self, key: &str, sentence: &str) {
+        self.key(key);
+        quote(self.text, &cut(sentence, shown::LONGEST_SENTENCE));
+    }
+
     pub(super) fn optional_number(&mut self, key: &str, number: Option<impl Display>) {
         match number {
             Some(number) => self.number(key, number),
@@ -334,8 +349,12 @@ impl Object<'_> {
         self.items(key, numbers, |text, number| _ = write!(text, "{number}"));
     }
 
-    pub(super) fn texts(&mut self, key: &str, texts: impl IntoIterator<Item = String>) {
-        self.items(key, texts, |text, item| quote(text, &short(&item)));
+    pub(super) fn places(
+        &mut self,
+        key: &str,
+        places: impl IntoIterator<Item = &'static Location<'static>>,
+    ) {
+        self.items(key, places, |text, place| quote(text, &Place(place).to_string()));
     }
 
     fn items<T>(

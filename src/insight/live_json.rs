@@ -45,7 +45,7 @@ fn runtime(shown: Shown<'_>, object: &mut Object<'_>) {
     let skipped = spans.saturating_sub(live.earlier_spans) as usize;
     object.list("spans", live.spans.iter().skip(skipped), span);
     object.number("spans_after", live.earlier_spans + live.spans.len() as u64);
-    object.texts("places", live.places.iter().map(ToString::to_string));
+    object.places("places", live.places.iter().copied());
     object.list("under_way", under_way, |(lane, poll, task, place), object| {
         object.number("lane", lane);
         object.number("poll", poll);

@@ -12,6 +12,7 @@ use super::task_info::TaskState;
 use super::waits;
 use crate::engine::scheduler::WorkerCounts;
 use crate::engine::scheduler::histogram;
+use crate::engine::task::short::{Place, short};
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 use std::time::Duration;
@@ -260,9 +261,9 @@ impl Exposition<'_> {
 
 /// The labels that say which runtime it is, and `more`.
 fn labels(seen: &Seen, more: &[(&str, &dyn Display)]) -> String {
-    let runtime = seen.dump.name().unwrap_or_default();
+    let runtime = short(seen.dump.name().unwrap_or_default());
     let more = more.iter().map(|(label, value)| (*label, value.to_string()));
-    let whose = [("id", seen.id.to_string()), ("runtime", runtime.to_owned())];
+    let whose = [("id", seen.id.to_string()), ("runtime", runtime.into_owned())];
     whose.into_iter().chain(more).map(quoted).collect::<Vec<_>>().join(",")
 }
 
@@ -274,11 +275,15 @@ fn places(groups: &[TaskGroup]) -> Vec<(String, usize)> {
     }
     let mut places: Vec<_> = places.into_iter().collect();
     places.sort_by_key(|(_, tasks)| std::cmp::Reverse(*tasks));
-    places.into_iter().take(MOST_PLACES).map(|(place, tasks)| (place.to_string(), tasks)).collect()
+    places
+        .into_iter()
+        .take(MOST_PLACES)
+        .map(|(place, tasks)| (Place(place).to_string(), tasks))
+        .collect()
 }
 
 fn quoted((label, value): (&str, String)) -> String {
-    let value = shown::short(&value).replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
+    let value = value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
     format!("{label}=\"{value}\"")
 }
 

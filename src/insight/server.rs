@@ -10,6 +10,7 @@
 //! | another site's script, in a browser here | nothing: Host or Origin are not ours | `access.rs` |
 //! | one that sends too much, or does not read | an error, or the end | `connection.rs` |
 //! | very many | 16 at a time; the oldest without the token makes room | `listener.rs` |
+//! | one that comes when the program has no descriptor left | the same; two at a time | `listener.rs` |
 //! | one with the token | dumps, within bounds; nothing can be changed | `page.rs` |
 //! | very many with the token | one recording at a time, made on another thread | `trace.rs` |
 

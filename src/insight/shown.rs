@@ -1,12 +1,11 @@
 //! What the page's answers have in common: their bounds, and the order of their rows.
 //!
-//! A dump has as many rows as the program has workers, places, jobs and tasks (of these 10,000 at most), and
-//! a name of a type may have a million characters. An answer has so many, and says how many it leaves out.
+//! A dump has as many rows as the program has workers, places, jobs and tasks (of these 10,000 at most). An
+//! answer has so many, and says how many it leaves out.
 
 use super::dump::Dump;
 use super::finding::Finding;
 use super::task_info::{TaskInfo, TaskState};
-use std::borrow::Cow;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -17,16 +16,8 @@ pub(super) const MOST_GROUPS: usize = 100;
 pub(super) const MOST_JOBS: usize = 100;
 pub(super) const MOST_TASKS: usize = 500;
 pub(super) const MOST_SOCKETS: usize = 200;
-const MOST_CHARACTERS: usize = 400;
-
-/// `text`, cut off where it is too long.
-pub(super) fn short(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(MOST_CHARACTERS) {
-        None => text.into(),
-        Some((end, _)) => format!("{}…", &text[..end]).into(),
-    }
-}
-
+/// The most characters of a sentence. It has several names, each of which is cut before.
+pub(super) const LONGEST_SENTENCE: usize = 10_000;
 /// The rows of the table of tasks: first those that something happens to.
 pub(super) fn tasks(dump: &Dump) -> impl Iterator<Item = &TaskInfo> {
     TaskState::ALL
@@ -103,18 +94,5 @@ impl TaskState {
             Self::Ready => "ready",
             Self::Waiting => "waiting",
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{MOST_CHARACTERS, short};
-
-    #[test]
-    fn long_names_are_cut_between_characters() {
-        assert_eq!(short("äb"), "äb");
-        let long = "ä".repeat(MOST_CHARACTERS);
-        assert_eq!(short(&long), long);
-        assert_eq!(short(&format!("{long}ä")), format!("{long}…"));
     }
 }

@@ -3,6 +3,7 @@
 use super::sockets::{LISTENS, Target, Targets};
 use super::waits;
 use crate::engine::task::TaskId;
+use crate::engine::task::short::short;
 use crate::runtime::Handle;
 use std::collections::HashMap;
 use std::fmt;
@@ -68,7 +69,7 @@ impl SocketInfo {
         let target = self.target.as_ref()?;
         match &target.socket {
             Some(socket) => socket.local.as_ref().map(ToString::to_string),
-            None => Some(target.name().escape_debug().to_string()),
+            None => Some(short(target.name()).escape_debug().to_string()),
         }
     }
 

@@ -4,9 +4,12 @@
 //! Rejected: `getpeername`, which has to be called while the descriptor cannot be closed, and so under a
 //! lock.
 
+use crate::engine::task::short::short;
+use crate::runtime::spare_descriptors::read_to_string;
 use std::collections::HashMap;
 use std::fmt;
 use std::fs;
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -89,7 +92,7 @@ impl Targets {
         let target = self.find(descriptor)?;
         let socket = target.socket.as_ref();
         let address = socket.and_then(|socket| socket.peer.as_ref().or(socket.local.as_ref()));
-        Some(address.map_or_else(|| target.name.clone(), Address::to_string))
+        Some(address.map_or_else(|| short(&target.name).into_owned(), Address::to_string))
     }
 
     /// Forgets what the descriptors lead to, which may have been closed since, and others in their places.
@@ -112,11 +115,15 @@ impl Targets {
 
     fn look_up(&mut self, descriptor: i32) -> Option<Target> {
         let folder = self.root.join("self/fd");
-        let Ok(path) = fs::read_link(folder.join(descriptor.to_string())) else {
-            // It may have been closed; but if there is no such folder, that is worth a word.
-            let error = fs::read_dir(&folder).err();
-            self.complain(error.map(|error| format!("{}: {error}", folder.display())));
-            return None;
+        let path = match fs::read_link(folder.join(descriptor.to_string())) {
+            Ok(path) => path,
+            Err(error) => {
+                // It may have been closed; but if there is no such folder, that is worth a word.
+                let is_closed = error.kind() == ErrorKind::NotFound;
+                let error = if is_closed { fs::metadata(&folder).err() } else { Some(error) };
+                self.complain(error.map(|error| format!("{}: {error}", folder.display())));
+                return None;
+            }
         };
         let name = path.display().to_string();
         let socket = number(&name).and_then(|number| self.socket(number));
@@ -135,7 +142,7 @@ impl Targets {
             let kind = *TABLES.get(self.read)?;
             self.read += 1;
             let path = self.root.join("self/net").join(kind.table());
-            match fs::read_to_string(&path) {
+            match read_to_string(&path) {
                 Ok(text) => {
                     let lines = text.lines().skip(1);
                     self.sockets.extend(lines.filter_map(|line| kind.parse(line)));

@@ -1,6 +1,7 @@
 //! The tasks that come from one place.
 
 use super::task_info::{TaskInfo, TaskState};
+use crate::engine::task::short::{Place, short};
 use std::collections::HashMap;
 use std::fmt;
 use std::panic::Location;
@@ -68,14 +69,14 @@ impl TaskGroup {
 
 impl fmt::Display for TaskGroup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { spawned_at, running, ready, waiting, .. } = self;
-        let all = self.tasks();
-        write!(f, "{all} from {spawned_at}: {running} running, {ready} ready, {waiting} waiting")?;
+        let &Self { spawned_at, running, ready, waiting, .. } = self;
+        let (all, place) = (self.tasks(), Place(spawned_at));
+        write!(f, "{all} from {place}: {running} running, {ready} ready, {waiting} waiting")?;
         if self.stuck > 0 {
             write!(f, " ({} for ever)", self.stuck)?;
         }
         match self.future {
-            Some((type_name, size)) => write!(f, ", {type_name}, {size} bytes"),
+            Some((type_name, size)) => write!(f, ", {}, {size} bytes", short(type_name)),
             None => Ok(()),
         }
     }

@@ -3,6 +3,7 @@
 use super::wait::Wait;
 use crate::engine::impls::impl_display;
 use crate::engine::task::header::ListEntry;
+use crate::engine::task::short::{Place, short};
 use crate::engine::task::waiting::Note;
 use crate::engine::task::{Mark, RunningTask, TaskId};
 use std::fmt;
@@ -233,7 +234,7 @@ impl fmt::Display for TaskInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "task {}", self.id())?;
         if let Some(name) = self.name() {
-            write!(f, " {name:?}")?;
+            write!(f, " {:?}", short(name))?;
         }
         let is_certain = self.is_deadlocked && !self.is_unless_given;
         let stuck = if self.is_stuck || is_certain { " for ever" } else { "" };
@@ -247,9 +248,9 @@ impl fmt::Display for TaskInfo {
         if let Some(cold_for) = self.cold_for {
             write!(f, ", for {:.1} s at least", cold_for.as_secs_f64())?;
         }
-        write!(f, ", spawned at {}", self.spawned_at())?;
+        write!(f, ", spawned at {}", Place(self.spawned_at()))?;
         if let Some((type_name, size)) = self.future {
-            write!(f, ", {type_name}, {size} bytes")?;
+            write!(f, ", {}, {size} bytes", short(type_name))?;
         }
         Ok(())
     }

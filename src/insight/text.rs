@@ -4,6 +4,7 @@ use super::dump::Dump;
 use super::slow_poll_info::Lately;
 use super::task_info::TaskState;
 use crate::engine::blocking::PoolCounts;
+use crate::engine::task::short::short;
 use crate::runtime::RuntimeFlavor;
 use std::fmt;
 
@@ -26,7 +27,7 @@ impl fmt::Display for Dump {
         }
         f.write_str("\nruntime")?;
         if let Some(name) = &self.name {
-            write!(f, " {name:?}")?;
+            write!(f, " {:?}", short(name))?;
         }
         let flavor = match self.flavor {
             RuntimeFlavor::CurrentThread => "without workers",

@@ -2,12 +2,17 @@
 //!
 //! It is read when the first runtime is built, and the page then shows that runtime and all that come after
 //! it. Its value says where to listen, on this machine only: what may be seen from elsewhere is for the
-//! program to say, and not for its environment. A value that is of no use is told on standard error, and the
-//! program goes on without a page. A program that a file's owner or group gives more rights than its user has
-//! does not read the variable, because that user would see what it does.
+//! program to say, and not for its environment. An empty one is as none, because that is how a variable of an
+//! outer program is switched off. A value that is of no use is told on standard error, and the program goes
+//! on without a page. A program that a file's owner or group gives more rights than its user has does not
+//! read the variable, because that user would see what it does.
 
+mod listen_address;
+
+use self::listen_address::{ALLOWED, listen_addresses};
 use super::server::{Builder, Server, say};
-use crate::runtime::Handle;
+use crate::engine::task::short::cut;
+use crate::runtime::{Handle, invalid};
 #[cfg(unix)]
 use nix::unistd::{getegid, geteuid, getgid, getuid};
 use std::env;
@@ -16,6 +21,9 @@ use std::io;
 use std::sync::OnceLock;
 
 const VARIABLE: &str = "LITEN_INSIGHT";
+
+/// How much of a value is told that is of no use.
+const MOST_CHARACTERS: usize = 100;
 
 /// `None`: the environment asks for no page, or it cannot be had. It stays until the process ends. std's, as
 /// no model has one that lives in a static, and there is nothing to explore here.
@@ -29,18 +37,27 @@ pub(crate) fn show(handle: &Handle) {
 }
 
 fn open() -> Option<Server> {
-    let value = env::var_os(VARIABLE)?;
+    let value = env::var_os(VARIABLE).filter(|value| !is_empty(value))?;
     if has_raised_privileges() {
         say(format_args!("no insight: {VARIABLE} is not read in a program with raised privileges"));
         return None;
     }
     let page = serve(&value);
-    page.map_err(|error| say(format_args!("no insight: {VARIABLE} is {value:?}: {error}"))).ok()
+    page.map_err(|error| {
+        let value = format!("{value:?}");
+        say(format_args!("no insight: {VARIABLE} is {}: {error}", cut(&value, MOST_CHARACTERS)));
+    })
+    .ok()
+}
+
+fn is_empty(value: &OsStr) -> bool {
+    value.to_str().is_some_and(|value| value.trim().is_empty())
 }
 
 fn serve(value: &OsStr) -> io::Result<Server> {
-    let address = value.to_str().ok_or(io::ErrorKind::InvalidInput)?;
-    Builder::new().open(address.trim())
+    let addresses = value.to_str().and_then(|value| listen_addresses(value.trim()));
+    let addresses = addresses.ok_or_else(|| invalid(ALLOWED))?;
+    Builder::new().open(&addresses[..])
 }
 
 /// Whether the program may do what the user that has started it may not.

@@ -415,20 +415,27 @@ macro_rules! listener_methods {
         /// # Errors
         ///
         /// Returns the error of the operating system. Most are about one connection (reset before it was
-        /// accepted) or pass by (no descriptors left): the listener stays usable and can accept again. A
-        /// server that only repeats the call while descriptors are lacking turns in circles; let it wait a
-        /// moment.
+        /// accepted) or pass by (no descriptors left): the listener stays usable and can accept again.
+        ///
+        /// While descriptors are lacking, the error comes after a pause of 10 ms, so that a server that only
+        /// repeats the call does not turn in circles. Let it wait for longer, until some of its connections
+        /// have ended.
         pub async fn accept(&self) -> ::std::io::Result<($stream, $address)> {
             let readable = $crate::io::Interest::READABLE;
-            let (stream, peer) = self.io.async_io(readable, |socket| socket.accept()).await?;
-            Ok((<$stream>::adopt_connected(self.io.driver(), stream)?, peer))
+            match self.io.async_io(readable, |socket| socket.accept()).await {
+                Ok((stream, peer)) => {
+                    Ok((<$stream>::adopt_connected(self.io.driver(), stream)?, peer))
+                }
+                Err(error) => Err($crate::net::lacking::after_pause(error).await),
+            }
         }
 
         /// Polls [`accept`](Self::accept).
         ///
         /// # Errors
         ///
-        /// As [`accept`](Self::accept).
+        /// As [`accept`](Self::accept), but without a pause: while descriptors are lacking, a caller that
+        /// only repeats the call turns in circles.
         pub fn poll_accept(
             &self,
             cx: &mut ::std::task::Context<'_>,
@@ -470,8 +477,10 @@ macro_rules! listener_methods {
         pub fn incoming(
             &self,
         ) -> impl ::futures_core::Stream<Item = ::std::io::Result<$stream>> + Unpin {
-            ::futures_util::stream::poll_fn(|cx| {
-                self.poll_accept(cx).map_ok(|(stream, _peer)| stream).map(Some)
+            let mut pause = $crate::net::lacking::Pause::default();
+            ::futures_util::stream::poll_fn(move |cx| {
+                let accepted = pause.poll(cx, |cx| self.poll_accept(cx));
+                accepted.map_ok(|(stream, _peer)| stream).map(Some)
             })
         }
 

@@ -62,6 +62,16 @@ impl TaskList {
         self.executors.iter().for_each(|executor| executor.trace_tasks(wanted));
     }
 
+    /// Whether the task is among them.
+    pub(crate) fn has(&self, task: TaskId) -> bool {
+        let mut is_there = false;
+        self.trace(&mut |id| {
+            is_there |= id == task;
+            false
+        });
+        is_there
+    }
+
     /// The tasks that are being polled, whether or not they have waited before; with whether a worker does
     /// it.
     pub(crate) fn polled(&self) -> Vec<(RunningTask, bool)> {

@@ -9,6 +9,7 @@ use crate::loopback::{bounded, tcp_pair};
 use crate::probe::{Bell, Count, OnDrop, Polls};
 use crate::process::{alone, alone_with, descriptors, have_a_clock, threads, until_threads_are};
 use crate::steal::occupy;
+use futures_util::StreamExt;
 use liten::io::{AsyncReadExt, AsyncWriteExt};
 use liten::net::{TcpListener, TcpSocket, TcpStream, UdpSocket, UnixListener, UnixStream};
 use liten::runtime::{Builder, LocalRuntime, Runtime};
@@ -21,13 +22,13 @@ use std::time::{Duration, Instant};
 
 const EMFILE: i32 = 24;
 
-fn limit(what: Resource, count: u64) {
+pub(crate) fn limit(what: Resource, count: u64) {
     let (_, hard) = getrlimit(what).unwrap();
     setrlimit(what, count.min(hard), hard).unwrap();
 }
 
 /// Takes all descriptors that are left but `free` of them; dropping it gives them back.
-fn hoard(free: usize) -> Vec<File> {
+pub(crate) fn hoard(free: usize) -> Vec<File> {
     let mut hoard = Vec::new();
     while let Ok(file) = File::open("/dev/null") {
         hoard.push(file);
@@ -149,6 +150,58 @@ fn a_server_out_of_descriptors_waits_without_turning_and_serves_all_in_the_end()
         assert!(told.failures.get() <= CLIENTS - FREE, "{} failures", told.failures.get());
         assert!(polls.get() <= 4 * CLIENTS, "{} polls", polls.get());
         drop(hoard);
+    };
+    guarded(|| alone(test, body));
+}
+
+/// A program that takes the error for one that passes by at once: it tries again without a pause of its own.
+#[test]
+fn a_loop_that_only_repeats_accept_tries_a_hundred_times_a_second() {
+    let test = "limits::a_loop_that_only_repeats_accept_tries_a_hundred_times_a_second";
+    let body = || {
+        limit(Resource::RLIMIT_NOFILE, 256);
+        let runtime = named(2, "care");
+        runtime.block_on(have_a_clock(descriptors()));
+        let path = std::env::temp_dir().join(format!("liten-careless-{}", std::process::id()));
+        let (tcp, unix) = runtime.block_on(async {
+            let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            (tcp, UnixListener::bind(&path).unwrap())
+        });
+        let clients = (
+            std::net::TcpStream::connect(tcp.local_addr().unwrap()).unwrap(),
+            std::os::unix::net::UnixStream::connect(&path).unwrap(),
+        );
+        std::fs::remove_file(&path).unwrap();
+        let hoard = hoard(0);
+        let begun = Instant::now();
+        let failures = runtime.block_on(bounded(async {
+            let mut failures = [0; 4];
+            let until = async || liten::time::sleep(Duration::from_millis(100)).await;
+            let repeat = async |which: usize, failures: &mut [usize; 4]| loop {
+                let error = match which {
+                    0 => tcp.accept().await.map(drop),
+                    1 => unix.accept().await.map(drop),
+                    2 => tcp.incoming().next().await.unwrap().map(drop),
+                    _ => unix.incoming().next().await.unwrap().map(drop),
+                };
+                assert_too_many(error);
+                failures[which] += 1;
+            };
+            for which in 0..4 {
+                liten::select! {
+                    () = until() => {}
+                    () = repeat(which, &mut failures) => {}
+                }
+            }
+            failures
+        }));
+        let most = begun.elapsed().as_millis() as usize / 10 + 4;
+        assert!(failures.iter().all(|&count| count > 0), "{failures:?}");
+        assert!(failures.iter().sum::<usize>() <= most, "{failures:?} of {most}");
+        drop((hoard, clients));
+        let (stream, _) = runtime.block_on(bounded(tcp.accept())).unwrap();
+        drop(stream);
+        runtime.block_on(bounded(unix.accept())).unwrap();
     };
     guarded(|| alone(test, body));
 }

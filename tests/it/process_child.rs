@@ -518,15 +518,21 @@ fn nothing_is_left() {
     guarded(|| crate::process::alone(test, no_descriptor_and_no_zombie_is_left));
 }
 
-/// Has the system refuse a call from now on, to this thread and those that it starts.
+/// Has the system say that it does not know a call, from now on, to this thread and those that it starts.
 #[cfg(target_os = "linux")]
 fn refuse(call: libc::c_long) {
-    // Load the number of the call; if it is that one, fail with ENOSYS, else let it pass.
+    refuse_with(call, libc::ENOSYS);
+}
+
+/// As [`refuse`], with another error.
+#[cfg(target_os = "linux")]
+pub(crate) fn refuse_with(call: libc::c_long, error: libc::c_int) {
+    // Load the number of the call; if it is that one, fail, else let it pass.
     let code = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
     let mut filter = [
         code(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
         code(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, call as u32),
-        code(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32),
+        code(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | error as u32),
         code(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
     ];
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
@@ -539,7 +545,7 @@ fn refuse(call: libc::c_long) {
         libc::syscall(call, -1, -1)
     };
     assert_eq!(refused, -1);
-    assert_eq!(std::io::Error::last_os_error().raw_os_error(), Some(libc::ENOSYS));
+    assert_eq!(std::io::Error::last_os_error().raw_os_error(), Some(error));
 }
 
 /// Old kernels and sandboxes: the end of a child is told by `SIGCHLD` alone.

@@ -9,6 +9,7 @@
 mod loom;
 
 use super::id::TaskId;
+use super::short::{Place, short};
 use crate::engine::location::AtomicLocation;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use std::fmt;
@@ -53,9 +54,9 @@ impl fmt::Display for NamedTask<'_> {
         let Self(RunningTask { id, spawned_at }, name) = self;
         write!(f, "task {id}")?;
         if let Some(name) = name {
-            write!(f, " {name:?}")?;
+            write!(f, " {:?}", short(name))?;
         }
-        write!(f, ", spawned at {spawned_at}")
+        write!(f, ", spawned at {}", Place(spawned_at))
     }
 }
 

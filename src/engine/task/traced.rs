@@ -27,20 +27,22 @@
 //!
 //! # What is noted
 //!
-//! The return addresses alone, as std's [`Backtrace`] keeps them: their names are looked up later, on the
-//! observer's thread. A future may clone the waker under a lock of its own, so what happens here must be
-//! short and call no code that could come back to it: it takes some microseconds, an allocation, and std's
-//! lock around everything that unwinds.
+//! The return addresses alone: their names are looked up later, on the observer's thread. A future may clone
+//! the waker under a lock of its own, so what happens here must be short and call no code that could come
+//! back to it: it takes some microseconds, an allocation, and the lock that the crate `backtrace` has around
+//! everything that unwinds.
 //!
 //! Rejected: a mode in which the leaves of this crate note where they are and return `Pending`, as tokio's
 //! task dumps do: others' leaves are not seen, and what is ready is not taken. And to stop the other
 //! workers, which nothing here needs.
 
+pub(crate) mod stack;
+
+use self::stack::Stack;
 use super::id::TaskId;
 use super::state::Polled;
 use crate::engine::scoped::Scoped;
 use crate::engine::sync_shim::{StaticMutex, thread_local};
-use std::backtrace::Backtrace;
 use std::cell::{Cell, RefCell};
 use std::mem;
 use std::sync::Arc;
@@ -83,7 +85,7 @@ pub(crate) enum Answer {
 /// What was noted during one poll.
 #[derive(Debug)]
 pub(crate) struct Traced {
-    pub(crate) stacks: Vec<Backtrace>,
+    pub(crate) stacks: Vec<Stack>,
     /// How many more there were.
     pub(crate) left_out: usize,
     pub(crate) outcome: Polled,
@@ -157,7 +159,7 @@ fn answer(requests: Vec<SyncSender<Answer>>, answer: &Answer) {
 struct Sink {
     /// The data pointer of the task's wakers: compared, never followed.
     data: *const (),
-    stacks: RefCell<Vec<Backtrace>>,
+    stacks: RefCell<Vec<Stack>>,
     left_out: Cell<usize>,
 }
 
@@ -198,7 +200,7 @@ pub(super) fn note(data: *const ()) {
         // Borrowed only if an allocator polls this task: there is nothing to be noted then.
         let Ok(mut stacks) = sink.stacks.try_borrow_mut() else { return };
         if stacks.len() < MOST_STACKS {
-            stacks.push(Backtrace::force_capture());
+            stacks.push(Stack::capture());
         } else {
             sink.left_out.set(sink.left_out.get() + 1);
         }

@@ -2,7 +2,7 @@
 //!
 //! | header | must be | against |
 //! |---|---|---|
-//! | Host | this machine's name or number, with our port | sites whose name has been made to mean 127.0.0.1 |
+//! | Host, or the target's | this machine's, with our port | sites whose name was made to mean 127.0.0.1 |
 //! | Origin, if there | `http://` and the Host | scripts of other sites, and of other ports |
 //! | Authorization | `Bearer` and the token | other users of this machine, and other programs |
 //!
@@ -50,7 +50,7 @@ impl Access {
         Self { port, is_remote_allowed, token }
     }
 
-    /// Whether a request with that Host was meant for us.
+    /// Whether a request for that host was meant for us.
     ///
     /// A name other than `localhost` can be made to mean any address by its owner, a number cannot.
     pub(super) fn is_our_host(&self, host: &str) -> bool {

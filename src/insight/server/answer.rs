@@ -50,7 +50,7 @@ impl Status {
                  one that the program has written to its standard error\n"
             }
             Self::ForeignHost => {
-                "the Host header does not name this page: use http://127.0.0.1 or another number of this \
+                "the host of the request is not this page: use http://127.0.0.1 or another number of this \
                  machine, and the port that the program has written to its standard error, also through a \
                  tunnel\n"
             }

@@ -4,6 +4,7 @@ use super::answer::{Answer, Status};
 use super::page::{Page, Reply};
 use super::request::{LARGEST_HEAD, is_complete};
 use crate::io::{Async, Interest};
+use crate::runtime::spare_descriptors::give_back;
 use crate::time::{Duration, timeout};
 use mio::net::TcpStream;
 use std::cell::Cell;
@@ -25,8 +26,25 @@ const MOST_LINGERED: usize = 4 * 1024 * 1024;
 /// `is_trusted` says while we answer a request that has brought the token.
 pub(super) async fn serve(stream: TcpStream, page: Rc<Page>, is_trusted: Rc<Cell<bool>>) {
     if let Ok(stream) = Async::new(stream) {
+        let stream = Connected(Some(stream));
         // An error means that the other side is gone, or might as well be: there is nothing to tell it.
-        _ = exchange(&stream, &page, &is_trusted).await;
+        _ = exchange(stream.get(), &page, &is_trusted).await;
+    }
+}
+
+/// A connection whose descriptor is given back at its end, also if it is ended from outside.
+struct Connected(Option<Async<TcpStream>>);
+
+impl Connected {
+    fn get(&self) -> &Async<TcpStream> {
+        self.0.as_ref().expect("only `drop` takes it out")
+    }
+}
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        let stream = self.0.take().map(Async::into_inner);
+        stream.into_iter().flatten().for_each(give_back);
     }
 }
 

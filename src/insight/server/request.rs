@@ -16,6 +16,7 @@ pub(super) struct Request<'a> {
     /// Without the query.
     pub(super) path: &'a str,
     pub(super) query: Option<&'a str>,
+    /// For which the request was meant: that of the target, if it has one, or that of the header.
     pub(super) host: &'a str,
     pub(super) origin: Option<&'a str>,
     pub(super) authorization: Option<&'a str>,
@@ -41,19 +42,33 @@ impl<'a> Request<'a> {
             return Err(Status::BadRequest);
         };
         let header = |name| only(parsed.headers, name);
+        let host = header("host")?.ok_or(Status::BadRequest)?;
+        let (host, target) = whole_address(target).unwrap_or((host, target));
         let (path, query) = match target.split_once('?') {
             Some((path, query)) => (path, Some(query)),
             None => (target, None),
         };
+        let path = if path.is_empty() { "/" } else { path };
         Ok(Self {
             method,
             path,
             query,
-            host: header("host")?.ok_or(Status::BadRequest)?,
+            host,
             origin: header("origin")?,
             authorization: header("authorization")?,
         })
     }
+}
+
+/// The host, and what stands behind it, of a target that is a whole address (RFC 9112, 3.2.2), as clients
+/// send it to a proxy. That host counts instead of the header, and is held against the same rule: a client
+/// that writes what it likes into both gains nothing, and a browser sends no such target for a script.
+fn whole_address(target: &str) -> Option<(&str, &str)> {
+    const SCHEME: &str = "http://";
+    let scheme = target.get(..SCHEME.len())?;
+    let rest = &target[SCHEME.len()..];
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    scheme.eq_ignore_ascii_case(SCHEME).then(|| rest.split_at(end))
 }
 
 /// The value of a header that must not be there twice: of two values, each reader could believe another one.
@@ -86,6 +101,34 @@ mod tests {
             authorization: None,
         };
         assert_eq!(Request::parse(head), Ok(request));
+    }
+
+    #[test]
+    fn the_host_of_a_whole_address_counts_and_not_the_header() {
+        for (target, host, path, query) in [
+            ("/text?x", "header:1", "/text", Some("x")),
+            ("http://a:2/text?x", "a:2", "/text", Some("x")),
+            ("HTTP://a:2/text", "a:2", "/text", None),
+            ("http://a:2", "a:2", "/", None),
+            ("http://a:2?x", "a:2", "/", Some("x")),
+            ("http://a@b:2/", "a@b:2", "/", None),
+            ("http:///text", "", "/text", None),
+            ("http://", "", "/", None),
+            ("https://a:2/text", "header:1", "https://a:2/text", None),
+            ("http:/a:2/text", "header:1", "http:/a:2/text", None),
+            ("//a:2/text", "header:1", "//a:2/text", None),
+            ("*", "header:1", "*", None),
+        ] {
+            let head = format!("GET {target} HTTP/1.1\r\nHost: header:1\r\n\r\n");
+            let request = Request::parse(head.as_bytes()).unwrap();
+            assert_eq!(
+                (request.host, request.path, request.query),
+                (host, path, query),
+                "{target}"
+            );
+        }
+        let head = b"GET http://a:2/text HTTP/1.1\r\n\r\n";
+        assert_eq!(Request::parse(head), Err(Status::BadRequest), "without a header");
     }
 
     #[test]
@@ -122,7 +165,7 @@ mod tests {
     #[test]
     fn nothing_that_is_sent_makes_it_panic() {
         let mut rng = Rng::new(7);
-        let whole = b"GET /text HTTP/1.1\r\nHost: 127.0.0.1:1\r\nOrigin: \xffa\r\n\r\n";
+        let whole = b"GET http://a/text HTTP/1.1\r\nHost: 127.0.0.1:1\r\nOrigin: \xffa\r\n\r\n";
         for _ in 0..100_000 {
             let mut head = whole[..rng.below(whole.len() + 1)].to_vec();
             for _ in 0..rng.below(4) {

@@ -7,6 +7,7 @@ use crate::engine::sync_shim::StaticMutex;
 use crate::engine::task::TaskId;
 use crate::insight::AwaitTreeError;
 use crate::runtime::Handle;
+use crate::runtime::spare_descriptors::with_one_free;
 use std::time::Duration;
 
 /// How long to wait until the task is polled.
@@ -25,18 +26,22 @@ pub(super) async fn answer(runtimes: Vec<Handle>, task: TaskId, end: Cancellatio
     // The thread that serves the page does not wait for the task, nor for the symbols to be read.
     made(move || {
         let Some(_one) = ONE.try_lock() else { return Answer::refusal(Status::OtherTree) };
-        let tree = |runtime: &Handle| runtime.await_tree_unless(task, LIMIT, || end.is_cancelled());
-        let trees = runtimes.iter().map(tree);
-        let found = trees.into_iter().find(|tree| !matches!(tree, Err(AwaitTreeError::NotFound)));
-        Answer::ok(
-            TEXT,
-            match found.unwrap_or(Err(AwaitTreeError::NotFound)) {
-                Ok(tree) => tree.to_string(),
-                Err(error) => format!("{error}\n"),
-            },
-        )
+        with_one_free(|| tree(&runtimes, task, &end))
     })
     .await
+}
+
+fn tree(runtimes: &[Handle], task: TaskId, end: &CancellationToken) -> Answer {
+    let tree = |runtime: &Handle| runtime.await_tree_unless(task, LIMIT, || end.is_cancelled());
+    let mut trees = runtimes.iter().map(tree);
+    let found = trees.find(|tree| !matches!(tree, Err(AwaitTreeError::NotFound)));
+    Answer::ok(
+        TEXT,
+        match found.unwrap_or(Err(AwaitTreeError::NotFound)) {
+            Ok(tree) => tree.to_string(),
+            Err(error) => format!("{error}\n"),
+        },
+    )
 }
 
 #[cfg(test)]

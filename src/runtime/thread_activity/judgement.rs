@@ -1,5 +1,6 @@
 //! What a thread does, judged by what the system says of it. Pure.
 
+use crate::engine::task::short::short;
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -78,7 +79,7 @@ impl fmt::Display for SystemCall {
         match &self.file {
             Some((descriptor, Some(file))) => {
                 // A name of a file may have any characters, and the text is for terminals.
-                write!(f, "(fd {descriptor} → {})", file.escape_debug())
+                write!(f, "(fd {descriptor} → {})", short(file).escape_debug())
             }
             Some((descriptor, None)) => write!(f, "(fd {descriptor})"),
             None => Ok(()),

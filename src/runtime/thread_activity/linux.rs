@@ -3,7 +3,8 @@
 use super::judgement::{ThreadActivity, ThreadUse, judge};
 use super::system_call;
 use crate::engine::sync_shim::clock;
-use std::fs::{self, File};
+use crate::runtime::spare_descriptors::{read_file, read_to_string};
+use std::fs;
 use std::io::{Read, Write};
 use std::str;
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 const PROC: &str = "/proc";
 
 fn read(proc: &str, thread: u32, file: &str) -> Option<String> {
-    fs::read_to_string(format!("{proc}/self/task/{thread}/{file}")).ok()
+    read_to_string(format!("{proc}/self/task/{thread}/{file}")).ok()
 }
 
 /// What the thread does. `before`: what it had used some time ago, if that is known.
@@ -50,7 +51,7 @@ fn used_in(proc: &str, thread: u32) -> Option<ThreadUse> {
     let left = writer.len();
     let length = path.len() - left;
     let path = str::from_utf8(&path[..length]).ok()?;
-    let length = File::open(path).ok()?.read(&mut content).ok()?;
+    let length = read_file(path, |file| file.read(&mut content)).ok()?;
     parse_use(str::from_utf8(&content[..length]).ok()?, clock::now())
 }
 
@@ -60,7 +61,7 @@ pub(crate) fn time_of_this_thread() -> Option<Duration> {
 }
 
 fn time_of_this_thread_in(proc: &str) -> Option<Duration> {
-    let text = fs::read_to_string(format!("{proc}/thread-self/schedstat")).ok()?;
+    let text = read_to_string(format!("{proc}/thread-self/schedstat")).ok()?;
     parse_use(&text, clock::now()).map(|used| used.processor)
 }
 

@@ -1,10 +1,14 @@
 //! The page that a program serves of itself: what it shows, to which requests, and what it withstands.
 
+#[cfg(target_os = "linux")]
+mod descriptors;
 mod limits;
+mod names;
 #[cfg(target_os = "linux")]
 mod no_proc;
 mod numbers;
 mod past;
+mod targets;
 
 use super::requests::{Answer, body, connect, get, json, read, request, send};
 use crate::guard::{exactly, guarded, until, workers};

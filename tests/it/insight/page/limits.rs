@@ -128,7 +128,7 @@ fn a_trace_is_made_on_another_thread_than_the_pages() {
 /// deadline, which requests that are answered at once need not lead to: a test that counts descriptors before
 /// and after has it in both counts.
 #[cfg(target_os = "linux")]
-fn page_with_a_clock(runtime: &Runtime) -> Server {
+pub(super) fn page_with_a_clock(runtime: &Runtime) -> Server {
     let clocks = || {
         let descriptors = std::fs::read_dir("/proc/self/fd").unwrap();
         let targets = descriptors.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
@@ -292,5 +292,35 @@ fn events_that_were_overwritten_are_counted_on_the_page() {
         drop((small, runtime));
         until(|| live()["runtimes"].as_array().unwrap().is_empty());
         assert!(of_metrics() >= of_json);
+    });
+}
+
+/// To name the functions on a stack, the program's debug information is read, and that of the C library if it
+/// is installed: some 30 MB for a small program.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_memory_that_the_first_tree_takes_is_given_back() {
+    use crate::process::{alone, memory};
+    const KEPT: usize = 8 << 20;
+    let test = "insight::page::limits::the_memory_that_the_first_tree_takes_is_given_back";
+    guarded(|| {
+        alone(test, || {
+            let runtime = exactly(1).build().unwrap();
+            let task = runtime.spawn(std::future::pending::<()>());
+            until(|| runtime.metrics().num_cold_tasks() == 1);
+            let page = page_of(&runtime);
+            body(&page, "/text");
+            let before = memory();
+            for _ in 0..3 {
+                assert!(body(&page, &format!("/tree?task={}", task.id())).contains("waits"));
+            }
+            // At the latest when the thread that has made the trees ends.
+            let kept = |_| {
+                std::thread::sleep(std::time::Duration::from_millis(100));
+                memory().saturating_sub(before)
+            };
+            let kept = (0..200).map(kept).find(|&kept| kept < KEPT);
+            assert!(kept.is_some(), "{} bytes are kept", memory() - before);
+        });
     });
 }

@@ -7,6 +7,7 @@ use liten::io::{Direction, Interest as Wanted, Ready as Bits, Registered};
 use mio::event::Source;
 use std::io;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 /// tokio's bits and liten's.
 const BITS: &[(Ready, Bits)] = &[
@@ -18,6 +19,21 @@ const BITS: &[(Ready, Bits)] = &[
     #[cfg(any(target_os = "linux", target_os = "android"))]
     (Ready::PRIORITY, Bits::PRIORITY),
 ];
+
+/// How long an operation waits, before it returns, if there was no descriptor for what it makes. A server
+/// that only repeats `accept` would turn in circles otherwise: liten's own listeners do the same.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Whether there is no descriptor left, in the process or in the system.
+#[cfg(unix)]
+fn is_lacking(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+}
+
+#[cfg(not(unix))]
+fn is_lacking(_: &io::Error) -> bool {
+    false
+}
 
 fn to_bits(ready: Ready) -> Bits {
     let held = BITS.iter().filter(|(ours, _)| ready.contains(*ours));
@@ -185,6 +201,10 @@ impl Registration {
         interest: Interest,
         f: impl FnMut() -> io::Result<R>,
     ) -> io::Result<R> {
-        self.registered.async_io(wanted(interest), f).await
+        let done = self.registered.async_io(wanted(interest), f).await;
+        if done.as_ref().is_err_and(is_lacking) && liten::runtime::is_inside() {
+            Box::pin(liten::time::sleep(PAUSE)).await;
+        }
+        done
     }
 }

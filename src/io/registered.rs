@@ -119,11 +119,6 @@ impl Registered {
         Ok(registered)
     }
 
-    /// Notes the number that the source has in the process, for people: insight says what it leads to.
-    pub fn note_descriptor(&self, descriptor: Option<i32>) {
-        self.registration.note_descriptor(descriptor);
-    }
-
     /// Takes back what a new source is assumed to be ready for.
     fn take_back(&self, assumed: Ready) {
         for direction in [Direction::Read, Direction::Write] {

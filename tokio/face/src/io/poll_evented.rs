@@ -110,7 +110,6 @@ impl<E: Source + Descriptor> PollEvented<E> {
         let registration = Registration::new(&mut io, descriptor, interest, handle)?;
         Ok(Self { io: Some(io), registration })
     }
-}
 
     /// A connection that has been made, or a socket for datagrams. It counts as ready for writing, and for
     /// reading if `is_readable`. Where sources have descriptors, that it has room for writing is an event

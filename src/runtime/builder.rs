@@ -388,7 +388,7 @@ impl Builder {
         if self.start_paused {
             driver.stop_clock().expect("a new clock, which runs");
         }
-        let tells_driver = on_idle(driver.clone());
+        let tells_driver = on_idle(driver.clone(), &flavor);
         let pool = |kind, max_threads, inner: &Weak<RuntimeState>, on_idle| blocking::Config {
             max_threads,
             keep_alive: self.thread_keep_alive,
@@ -494,11 +494,18 @@ fn likely_workers() -> usize {
 }
 
 /// Blocking work holds up a clock that stands still: when there is none any more, the thread in
-/// the driver's seat looks whether everything else waits.
-fn on_idle(driver: Arc<Driver>) -> Box<dyn Fn() + Send + Sync> {
+/// the driver's seat looks whether everything else waits. And what the work has left is given back.
+fn on_idle(driver: Arc<Driver>, flavor: &Flavor) -> Box<dyn Fn() + Send + Sync> {
+    let scheduler = match flavor {
+        Flavor::MultiThread { scheduler, .. } => Some(scheduler.clone()),
+        Flavor::CurrentThread(_) | Flavor::Local(_) => None,
+    };
     Box::new(move || {
         if driver.clock().is_stopped() {
             driver.wake();
+        }
+        if let Some(scheduler) = &scheduler {
+            scheduler.rouse_to_trim();
         }
     })
 }

@@ -251,6 +251,8 @@ impl Handle {
             Flavor::MultiThread { scheduler, .. } => {
                 let present = PresenceGuard::begin(scheduler);
                 scheduler::enter_root(scheduler, || block_on::run(root, present.0.clone()));
+                // What this thread has run itself, such as a `LocalSet`, has woken no worker.
+                scheduler.rouse_to_trim();
             }
             Flavor::CurrentThread(current) if drives => {
                 let no_work = || self.inner.blocking.has_no_job();

@@ -282,7 +282,8 @@ impl Alone for LocalRuntime {
 
 #[test]
 fn a_burst_leaves_little_in_a_runtime_without_workers() {
-    on_one_thread(|| Box::new(Builder::new_current_thread().build().unwrap()));
+    let builder = || Builder::new_current_thread().max_blocking_threads(8).build();
+    on_one_thread(|| Box::new(builder().unwrap()));
 }
 
 #[test]

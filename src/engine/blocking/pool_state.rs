@@ -165,12 +165,10 @@ impl<J> PoolState<J> {
         } else if let Some(job) = self.last.take() {
             self.free -= 1;
             NextStep::Run(job)
-        } else if timed_out || self.closed {
-            self.end()
         } else {
             // A burst of jobs is over.
             self.queue.shrink_to(MOST_PLACES);
-            NextStep::Wait
+            if timed_out || self.closed { self.end() } else { NextStep::Wait }
         }
     }
 

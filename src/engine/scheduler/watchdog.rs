@@ -103,6 +103,19 @@ impl Shared {
         }
     }
 
+    /// Called by a thread that is no worker and has nothing to do any more: if tasks have left memory, the
+    /// watchdog looks once more before it sleeps, and gives it back.
+    pub(crate) fn rouse_to_trim(&self) {
+        if recycler::is_filled() && self.watchdog.is_there() {
+            // Ordering: SeqCst fence, as `take_asleep` asks for. If the thread is about to sleep, it has seen
+            // the memory, or it is woken.
+            fence(Ordering::SeqCst);
+            if self.watchdog.take_asleep() {
+                self.watchdog.wake(&self.driver);
+            }
+        }
+    }
+
     #[cold]
     fn wake_or_start_watchdog(self: &Arc<Self>) {
         if self.watchdog.is_there() {

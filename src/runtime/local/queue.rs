@@ -55,6 +55,9 @@ use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll, Waker};
 
+/// How many places for tasks each half keeps while it is empty.
+const MOST_PLACES: usize = 256;
+
 modelled_thread_local! {
     /// The queue whose own half this thread may touch: compared, never followed.
     static HOME: Cell<*const Queue> = const { Cell::new(ptr::null()) };
@@ -99,6 +102,15 @@ struct Inbox {
     wakes: usize,
     /// Set when the executor is dropped: nothing is spawned any more.
     closed: bool,
+}
+
+impl Own {
+    /// Gives back what a burst of tasks needed.
+    #[inline]
+    fn shrink(&mut self) {
+        self.hot.shrink_to(MOST_PLACES);
+        self.yielded.shrink_to(MOST_PLACES);
+    }
 }
 
 impl Queue {
@@ -289,6 +301,7 @@ impl<'a> Home<'a> {
         self.own(|own| {
             own.news |= !inbox.hot.is_empty();
             own.hot.append(&mut inbox.hot);
+            inbox.hot.shrink_to(MOST_PLACES);
             self.note_length(own);
         });
         // Ordering: Relaxed, see `put`. Under the lock, so that it is not newer than what was fetched.
@@ -330,7 +343,14 @@ pin_project! {
         fn drop(this: Pin<&mut Self>) {
             let this = this.into_ref().project_ref();
             this.home.queue.inbox.leave(this.place);
-            if this.home.own(|own| !own.hot.is_empty() || !own.yielded.is_empty()) {
+            let has_tasks = this.home.own(|own| {
+                let has_tasks = !own.hot.is_empty() || !own.yielded.is_empty();
+                if !has_tasks {
+                    own.shrink();
+                }
+                has_tasks
+            });
+            if has_tasks {
                 this.home.wake_idle();
             }
         }
@@ -382,7 +402,10 @@ impl<'a> Visit<'a> {
             if let Some(task) = next() {
                 return Poll::Ready(task);
             }
-            self.home.own(|own| own.idle_left = true);
+            self.home.own(|own| {
+                own.idle_left = true;
+                own.shrink();
+            });
             if !place.is_linked() {
                 place.prepare(inbox.wakes);
             }

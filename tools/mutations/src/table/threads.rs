@@ -45,8 +45,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: POOL_STATE,
         models: "blocking::loom",
-        from: "} else if timed_out || self.closed {",
-        to: "} else if timed_out {",
+        from: "if timed_out || self.closed { self.end() }",
+        to: "if timed_out { self.end() }",
         breaks: "a waiting thread does not end when the pool is closed",
     },
     Mutation {

@@ -18,7 +18,7 @@
 //! | `rng` | 50 | small random numbers, from one seed |
 //! | `slab` | 280 | a table whose entries are found by number |
 //! | `scoped` | 70 | a thread-local that has a value during a call |
-//! | `recycler` | 240 | memory for tasks and for channels of one value, kept per thread |
+//! | `recycler` | 410 | memory for tasks and for channels of one value, kept per thread |
 //! | `wakers` | 668 | futures that wait in a list, and wakers called all at once |
 //! | `tokio_note` | 29 | the suffix of panic messages in the package named `tokio` |
 //! | `abort` | 20 | ends the program where a panic would break what others rely on |
@@ -184,6 +184,7 @@
 //! | `Track` | What one thread has recorded. |
 //! | `Unflushed` | What a host may still keep of bytes that were written. |
 //! | `Unpark`, `Unparked`, `Unparker` | Ends the sleep of a parked thread, or prevents the next one. |
+//! | `User` | A runtime, to the depots: they keep free memory while there is one. |
 //! | `Wake`, `Woken` | Makes a cold task hot, or has a hot one polled once more. |
 //! | `Watchdog` | The driver thread: helps where polls take long, also by fetching events. |
 //! | `Wheel` | Timers in buckets, ordered by their deadlines. |

@@ -14,8 +14,8 @@
 //! The reserve keeps a thread that allocates and frees alternately at the edge of a chain away from the
 //! depot.
 //!
-//! What it pays, in nanoseconds of the processors per task, with glibc 2.36 and two workers, medians of five runs
-//! in turns on a busy machine; the last row in instructions with one worker:
+//! What it pays, in nanoseconds of the processors per task, with glibc 2.36 and two workers, medians of five
+//! runs in turns on a busy machine; the last row in instructions with one worker:
 //!
 //! | | no recycler | no depots | with depots |
 //! |---|---|---|---|
@@ -27,16 +27,16 @@
 //!
 //! # What is kept, and for how long
 //!
-//! A thread keeps two chains per size, of [`CHAIN`] bytes each. A depot keeps [`DEPOT`] bytes, so that a burst
-//! of ten thousand small tasks finds its memory again; the remainder goes back to the allocator. Large or
-//! over-aligned cells are not kept.
+//! A thread keeps two chains per size, of [`CHAIN`] bytes each. A depot keeps [`DEPOT`] bytes, so that a
+//! burst of ten thousand small tasks finds its memory again; the remainder goes back to the allocator. Large
+//! or over-aligned cells are not kept.
 //!
 //! The depots would keep this for good after the last burst, and no later moment comes at which it could be
 //! given back. So a thread that is about to sleep without a limit gives it back, piece by piece
 //! ([`trim_some`]): the driver thread of a runtime with workers, when these have had nothing to do for some
-//! twenty milliseconds; and the thread that runs the tasks of a runtime without workers, once in [`QUIET`] and
-//! when its `block_on` ends. Bursts that follow each other sooner find their memory again. No thread wakes up
-//! for this, but for one whose sleep is divided in two, once.
+//! twenty milliseconds; and the thread that runs the tasks of a runtime without workers, once in [`QUIET`]
+//! and when its `block_on` ends. Bursts that follow each other sooner find their memory again. No thread
+//! wakes up for this, but for one whose sleep is divided in two, once.
 //!
 //! The depots are used only while there is a runtime ([`User`]), and the last one that ends empties them. A
 //! thread's own lists are freed when the thread ends; threads of the blocking pool, which may be many, free
@@ -60,8 +60,8 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Bytes per chain: few enough that a thread keeps some kilobytes only. Chains of 32 cells whatever their size
-/// were no faster, and of all sizes a thread kept half a megabyte.
+/// Bytes per chain: few enough that a thread keeps some kilobytes only. Chains of 32 cells whatever their
+/// size were no faster, and of all sizes a thread kept half a megabyte.
 const CHAIN: usize = 2048;
 /// The most cells of a chain.
 const MOST_CELLS: usize = 32;
@@ -255,7 +255,8 @@ impl SizeCache {
         self.room.set(self.room.get() - 1);
     }
 
-    /// Makes the current list, which is a chain or nothing, the reserve, and the reserve a chain of the depot.
+    /// Makes the current list, which is a chain or nothing, the reserve, and the reserve a chain of the
+    /// depot.
     #[cold]
     fn put_away(&self, class: usize) {
         let full = self.current.replace(ptr::null_mut());
@@ -293,7 +294,7 @@ fn give_back(chain: NonNull<Free>, class: usize) {
 
 /// Whether there may be something in a depot that [`trim_some`] should give back.
 pub(crate) fn is_filled() -> bool {
-    // Ordering: Relaxed, a hint.
+    // Ordering: Relaxed, a hint that `give_back` writes.
     AGES && FILLED.load(Ordering::Relaxed)
 }
 
@@ -303,10 +304,10 @@ pub(crate) fn trim_some() -> bool {
     is_filled() && trim_piece()
 }
 
-/// Gives back what is in the depots, if this thread's runtime is the only one. A runtime beside it may be busy
-/// and want it, and the thread would free memory for milliseconds.
+/// Gives back what is in the depots, if this thread's runtime is the only one. A runtime beside it may be
+/// busy and want it, and the thread would free memory for milliseconds.
 pub(crate) fn trim_if_alone() {
-    // Ordering: Relaxed, a hint.
+    // Ordering: Relaxed, a hint that `User` writes.
     if is_filled() && USERS.load(Ordering::Relaxed) == 1 {
         while trim_piece() {}
     }
@@ -324,11 +325,12 @@ fn trim_piece() -> bool {
                     depot.0 = Vec::new();
                 }
             }
-            // Another thread uses it, or, in a forked child, none ever will. Ordering: Relaxed, a hint.
+            // Another thread uses it, or, in a forked child, none ever will. Ordering: Relaxed, read by
+            // `is_filled` as a hint.
             None => FILLED.store(true, Ordering::Relaxed),
         }
         if piece[0].is_some() {
-            // Ordering: Relaxed, a hint. There may be more.
+            // There may be more. Ordering: Relaxed, read by `is_filled` as a hint.
             FILLED.store(true, Ordering::Relaxed);
             piece.into_iter().flatten().for_each(|chain| free_all(chain.as_ptr(), class));
             return true;

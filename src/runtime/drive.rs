@@ -180,9 +180,9 @@ impl Patience {
     }
 }
 
-/// Waits for events without a limit. If bursts of tasks have left memory, then at first until `trim_at` only, and
-/// the thread gives that memory back, in pieces: at most once in [`QUIET`], so that bursts that follow each other
-/// sooner find it again.
+/// Waits for events without a limit. If bursts of tasks have left memory, then at first until `trim_at` only,
+/// and the thread gives that memory back, in pieces: at most once in [`QUIET`], so that bursts that follow
+/// each other sooner find it again.
 fn sleep(
     driver: &Driver,
     is_woken: &dyn Fn() -> bool,

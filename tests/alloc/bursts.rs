@@ -1,5 +1,5 @@
-//! What is kept of the memory that a burst needed: little while its runtime is quiet, and next to nothing when it
-//! has ended.
+//! What is kept of the memory that a burst needed: little while its runtime is quiet, and next to nothing
+//! when it has ended.
 
 use super::{ALONE, BYTES, runtime};
 use liten::net::{TcpListener, TcpStream, UdpSocket};
@@ -13,8 +13,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What a quiet runtime may keep beside what it has from the start: two chains per size and thread, and places in
-/// queues. Without a bound, each size alone would be a megabyte.
+/// What a quiet runtime may keep beside what it has from the start: two chains per size and thread, and
+/// places in queues. Without a bound, each size alone would be a megabyte.
 const QUIET: usize = 256 << 10;
 
 /// The same, for a runtime that has ended: what this thread keeps.
@@ -160,7 +160,8 @@ fn bytes() -> usize {
     BYTES.load(Ordering::SeqCst)
 }
 
-/// Waits until no more than `most` bytes have come to those of `before`; what is too much if that takes too long.
+/// Waits until no more than `most` bytes have come to those of `before`; what is too much if that takes too
+/// long.
 /// `pass` lets time pass.
 fn kept(before: usize, most: usize, mut pass: impl FnMut()) -> Option<usize> {
     const LOOKS: usize = 200;

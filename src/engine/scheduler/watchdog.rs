@@ -417,7 +417,8 @@ impl WatchdogThread {
         AfterSeat::Awake
     }
 
-    /// In the seat, after a sleep in which nothing came: gives back the memory that bursts of tasks have left.
+    /// In the seat, after a sleep in which nothing came: gives back the memory that bursts of tasks have
+    /// left.
     #[cold]
     fn trim(&mut self, shared: &Shared, seat: &mut SeatGuard<'_>) {
         while self.wakes.is_empty() && shared.watchdog.is_asleep() && recycler::trim_some() {

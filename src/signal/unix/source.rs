@@ -42,7 +42,7 @@ use crate::engine::driver::Driver;
 use crate::engine::driver::readiness::{Direction, shutdown_error};
 use crate::engine::task::current;
 use crate::engine::wakers;
-use crate::io::{Async, Fd, current_driver};
+use crate::io::{Async, Fd, Interest, current_driver};
 use parking_lot::Mutex;
 use signal_hook_registry::{FORBIDDEN, SigId};
 use std::collections::BTreeMap;
@@ -85,14 +85,14 @@ pub(super) fn listeners_of_current_runtime(kind: SignalKind) -> io::Result<Arc<L
 }
 
 impl SignalSource {
-    /// Returns the source of the runtime that has this driver, or opens it.
+    /// Returns the source of the current runtime, which has this driver, or opens it.
     fn of(driver: &Arc<Driver>) -> io::Result<Arc<Self>> {
         let key = Arc::as_ptr(driver) as usize;
         let mut sources = SIGNAL_SOURCES.lock();
         if let Some(source) = sources.get(&key).and_then(Weak::upgrade) {
             return Ok(source);
         }
-        let source = Arc::new(Self::open(driver)?);
+        let source = Arc::new(Self::open()?);
         sources.retain(|_, source| source.strong_count() > 0);
         sources.insert(key, Arc::downgrade(&source));
         drop(sources);
@@ -101,11 +101,12 @@ impl SignalSource {
         Ok(source)
     }
 
-    fn open(driver: &Arc<Driver>) -> io::Result<Self> {
+    /// For the current runtime.
+    fn open() -> io::Result<Self> {
         let (receiver, sender) = UnixStream::pair()?;
         receiver.set_nonblocking(true)?;
         sender.set_nonblocking(true)?;
-        let receiver = Async::register(driver, Fd::new(receiver), mio::Interest::READABLE, None)?;
+        let receiver = Async::with_interest(Fd::new(receiver), Interest::READABLE)?;
         Ok(Self { receiver, sender: Arc::new(sender), kinds: Mutex::default() })
     }
 

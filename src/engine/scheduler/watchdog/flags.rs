@@ -60,7 +60,7 @@ impl WatchdogFlags {
 
     /// Whether no worker has roused the thread since it said that it sleeps. To be asked by the thread.
     pub(super) fn is_asleep(&self) -> bool {
-        // Ordering: Relaxed, a hint: the thread does something that can wait.
+        // Ordering: Relaxed, a hint that `take_asleep` writes: the thread does something that can wait.
         self.asleep.load(Ordering::Relaxed)
     }
 

@@ -17,7 +17,7 @@
 //! | `nanos` | 16 | durations as numbers |
 //! | `rng` | 50 | small random numbers, from one seed |
 //! | `slab` | 280 | a table whose entries are found by number |
-//! | `scoped` | 70 | a thread-local that has a value during a call |
+//! | `scoped` | 90 | a thread-local that has a value for a while |
 //! | `recycler` | 410 | memory for tasks and for channels of one value, kept per thread |
 //! | `wakers` | 668 | futures that wait in a list, and wakers called all at once |
 //! | `tokio_note` | 29 | the suffix of panic messages in the package named `tokio` |
@@ -91,6 +91,7 @@
 //! | `Awake` | A thread is awake while it does not sleep; such threads are counted for a paused clock. |
 //! | `Batch` | Tasks that are taken together. |
 //! | `Blocked` | A worker is blocked in place while its task blocks the thread, and has said so. |
+//! | `Boxed` | A task whose future lies in a box, because it is large. |
 //! | `Bucket` | The timers of one span of time. |
 //! | `Cache` | The free memory that a thread keeps for tasks. |
 //! | `Cancellation`, `Canceller` | Ends tasks, or asks futures to end, before they are ready. |

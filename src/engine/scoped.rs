@@ -76,10 +76,10 @@ impl<T> Scoped<T> {
         // Only the load is done inside `LocalKey::with`: a large closure makes a function of it that is
         // called through pointers, for some 30 instructions.
         let value = key.with(|slot| slot.value.get());
-        // SAFETY: a non-null pointer was stored by `set`, whose caller borrows the value until `set`
-        // returns; `set` restores the old pointer before it returns, also on unwind. Or by `lend`, whose
-        // caller promises the same. The slot is this thread's, so that call is on this thread too and this one
-        // is nested in it. The reference cannot leave `f`, because its lifetime is chosen by this function.
+        // SAFETY: a non-null pointer was stored by `set`, whose caller borrows the value until `set` returns;
+        // `set` restores the old pointer before it returns, also on unwind. Or by `lend`, whose caller
+        // promises the same. The slot is this thread's, so that call is on this thread too and this one is
+        // nested in it. The reference cannot leave `f`, because its lifetime is chosen by this function.
         f(unsafe { value.as_ref() })
     }
 }

@@ -241,8 +241,8 @@ impl Handle {
     }
 
     /// Polls `root` until it is ready. If it `drives`, which is for
-    /// [`Runtime::block_on`](super::Runtime::block_on), the calling thread runs the tasks of a runtime without
-    /// workers.
+    /// [`Runtime::block_on`](super::Runtime::block_on), the calling thread runs the tasks of a runtime
+    /// without workers.
     #[track_caller]
     pub(super) fn poll_root(&self, root: AnyRoot<'_>, drives: bool) {
         self.refuse_where_it_runs("block_on");

@@ -146,8 +146,8 @@ impl<'a> LocalExecutor<'a> {
         unsafe { self.shared.queue.home() }
     }
 
-    /// Says that this thread polls or drops tasks of this executor, until the result is dropped: `spawn_local`
-    /// finds the executor then, if it may.
+    /// Says that this thread polls or drops tasks of this executor, until the result is dropped:
+    /// `spawn_local` finds the executor then, if it may.
     fn inside(&self) -> impl Sized {
         // SAFETY: the result borrows the executor, and its callers, all of them in this module, keep it in a
         // variable until they return.

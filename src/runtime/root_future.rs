@@ -1,9 +1,9 @@
 //! The future that is given to `block_on`, for functions that do not know its type.
 //!
 //! What polls it, and runs tasks meanwhile, is compiled once with this crate, and not again in each program
-//! and for each type of root. So a program that is built in debug, with optimised dependencies, polls its root
-//! by optimised code; and a large output is moved from here to the caller of `block_on`, and nowhere else. The
-//! price is one call through a pointer per poll.
+//! and for each type of root. So a program that is built in debug, with optimised dependencies, polls its
+//! root by optimised code; and a large output is moved from here to the caller of `block_on`, and nowhere
+//! else. The price is one call through a pointer per poll.
 
 use super::tokio_context;
 use pin_project_lite::pin_project;
@@ -61,8 +61,9 @@ pub(super) fn root<'a, F: Future>(
     RootFuture { root: Some(tokio_context::without_budget(future)), output }
 }
 
-/// Evaluates `$poll`, which polls the root `$root` of the future until it is ready, and gives the output of the
-/// future. No function, because a panic of `$poll` points at the caller of the function that this stands in.
+/// Evaluates `$poll`, which polls the root `$root` of the future until it is ready, and gives the output of
+/// the future. No function, because a panic of `$poll` points at the caller of the function that this stands
+/// in.
 macro_rules! block_on {
     ($future:ident: $F:ty, |$root:ident| $poll:expr) => {
         $crate::runtime::door::boxed_if_large!(root $future: $F => {

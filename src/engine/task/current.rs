@@ -93,9 +93,9 @@ pub(crate) struct Entered {
 }
 
 impl Entered {
-    /// Whether the task has asked for another poll, through `waker::yield_to` or by waking itself. If the poll
-    /// has ended `Pending`, the caller must requeue the task, at the back. If it has ended `Ready` or unwound,
-    /// this means nothing.
+    /// Whether the task has asked for another poll, through `waker::yield_to` or by waking itself. If the
+    /// poll has ended `Pending`, the caller must requeue the task, at the back. If it has ended `Ready` or
+    /// unwound, this means nothing.
     #[inline]
     pub(crate) fn has_yielded(&self) -> bool {
         CURRENT.with(|current| current.yielded.get())

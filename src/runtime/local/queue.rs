@@ -139,8 +139,8 @@ impl Queue {
         Home { queue: self, stays: PhantomData }
     }
 
-    /// Says that the executor lives on this thread, until the result is dropped: what wakes its tasks needs no
-    /// lock then.
+    /// Says that the executor lives on this thread, until the result is dropped: what wakes its tasks needs
+    /// no lock then.
     ///
     /// # Safety
     ///

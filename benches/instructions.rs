@@ -17,6 +17,8 @@ mod echo;
 #[path = "contest/families.rs"]
 #[allow(dead_code, reason = "of the channels and locks, those that are counted")]
 mod families;
+#[path = "contest/idle.rs"]
+mod idle;
 #[path = "contest/runtimes.rs"]
 mod runtimes;
 #[path = "contest/sockets.rs"]
@@ -25,23 +27,25 @@ mod sockets;
 #[path = "contest/yields.rs"]
 mod yields;
 
-use clock::Clock;
-use families::{Family, Native};
+use idle::Idle;
 use runtimes::{Liten, Runtime, Tokio};
 use sockets::Sockets;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 use yields::Yield;
 
 /// Tells the process that it is counted: runtime, operation, how many.
 const CHILD: &str = "LITEN_BENCH_INSTRUCTIONS";
 
 /// Name, and how many operations are enough for a difference that start and end do not show in.
-const OPERATIONS: [(&str, [usize; 2]); 10] = [
+const OPERATIONS: [(&str, [usize; 2]); 12] = [
     ("spawn", [1_000, 21_000]),
     ("spawn_join", [1_000, 21_000]),
     ("wake_round_trip", [1_000, 21_000]),
     ("yield", [6_400, 64_000]),
     ("timer", [1_000, 21_000]),
+    ("timer_from_now", [1_000, 21_000]),
+    ("idle_timeout", [1_000, 21_000]),
     ("echo_message", [200, 2_200]),
     ("mpsc_send_recv", [1_000, 21_000]),
     ("oneshot_send_recv", [1_000, 21_000]),
@@ -49,6 +53,7 @@ const OPERATIONS: [(&str, [usize; 2]); 10] = [
     ("semaphore_acquire_release", [1_000, 21_000]),
 ];
 const OPERATIONS_IN_TESTS: usize = 64;
+const LONG: Duration = Duration::from_secs(3600);
 
 fn main() {
     if echo::client() {
@@ -123,17 +128,18 @@ fn liten() -> Liten {
     runtime.expect("threads and a poller can be had").into()
 }
 
-fn run<R: Clock + Native<Channels: Family> + Sockets + Yield>(
-    runtime: &R,
-    operation: &str,
-    count: usize,
-) {
+fn run<R: Idle + Sockets + Yield>(runtime: &R, operation: &str, count: usize) {
     match operation {
         "spawn" => bodies::spawn(runtime, count),
         "spawn_join" => bodies::spawn_join(runtime, count),
         "wake_round_trip" => bodies::wake(runtime, count),
         "yield" => bodies::yields(runtime, count),
-        "timer" => bodies::timer(runtime, count),
+        "timer" => {
+            let deadline = Instant::now() + LONG;
+            bodies::timer(runtime, count, move || R::sleep_until(deadline));
+        }
+        "timer_from_now" => bodies::timer(runtime, count, || R::sleep(LONG)),
+        "idle_timeout" => bodies::idle_timeout(runtime, count),
         "echo_message" => bodies::echo_message(runtime, count),
         "mpsc_send_recv" => bodies::mpsc::<R, R::Channels>(runtime, count),
         "oneshot_send_recv" => bodies::one_shot::<R, R::Channels>(runtime, count),

@@ -23,6 +23,8 @@ mod contest;
 mod families;
 #[path = "versus/growth.rs"]
 mod growth;
+#[path = "contest/idle.rs"]
+mod idle;
 #[path = "versus/intervals.rs"]
 mod intervals;
 #[path = "versus/lateness.rs"]

@@ -3,9 +3,9 @@
 //! The thread that waits for the end waits without the runtime, so that it costs nothing that
 //! depends on the number of operations.
 
-use crate::clock::Clock;
 use crate::echo::CLIENT;
 use crate::families::Family;
+use crate::idle::{self, Idle};
 use crate::runtimes::{Join, Runtime, Spawner};
 use crate::sockets::{Sockets, echo};
 use crate::yields::Yield;
@@ -15,11 +15,10 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Tasks spawned, or yielding, at once.
 const BATCH: usize = 64;
-const LONG: Duration = Duration::from_secs(3600);
 /// Long, because all this runs fifty times slower than usual.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -126,14 +125,22 @@ pub(crate) fn wake<R: Runtime>(runtime: &R, operations: usize) {
 }
 
 /// Makes a sleep, polls it once and drops it.
-pub(crate) fn timer<R: Clock>(runtime: &R, operations: usize) {
+pub(crate) fn timer<R: Runtime, S: Future<Output = ()> + 'static>(
+    runtime: &R,
+    operations: usize,
+    make: impl Fn() -> S + Send + 'static,
+) {
     finish(runtime, async move {
-        let deadline = Instant::now() + LONG;
         for _ in 0..operations {
-            let sleep = pin!(R::sleep_until(deadline));
+            let sleep = pin!(make());
             assert_eq!(sleep.poll(&mut Context::from_waker(Waker::noop())), Poll::Pending);
         }
     });
+}
+
+/// A message to a task that puts its idle timeout off with each of them.
+pub(crate) fn idle_timeout<R: Idle>(runtime: &R, operations: usize) {
+    finish(runtime, idle::exchange::<R>(runtime.spawner(), operations));
 }
 
 /// A message into a channel with room and out of it again, by one task.

@@ -1,7 +1,8 @@
 //! The bodies that the criterion benches run too, as contests, with the goals of each.
 
 use crate::contest::{Contest, Figure, Lane, ROUNDS, SLICE, Start};
-use crate::row::{Body, Row};
+use crate::idle::{self, Idle};
+use crate::row::{Body, Row, time};
 use crate::runtimes::{Liten, Runtime, Smol, Tokio};
 use crate::{sleeps, tasks};
 use std::rc::Rc;
@@ -21,14 +22,31 @@ const GOALS: &[(&str, f64)] = &[
     ("fork_join", 0.40),
     ("sleep_cancel_one_task", 0.40),
     ("sleep_cancel_two_tasks", 0.25),
+    ("sleep_for_cancel_one_task", 0.80),
+    (IDLE_TIMEOUT, 0.80),
 ];
+const IDLE_TIMEOUT: &str = "idle_timeout";
+const IDLE_MESSAGES: usize = 10_000;
 
 pub(crate) fn scheduler(workers: usize) -> Vec<Contest> {
     contests(workers, tasks::rows(workers), tasks::rows(workers), tasks::rows(workers))
 }
 
 pub(crate) fn timers(workers: usize) -> Vec<Contest> {
-    contests(workers, sleeps::rows(), sleeps::rows(), sleeps::rows())
+    let mut timers = contests(workers, sleeps::rows(), sleeps::rows(), sleeps::rows());
+    let lanes =
+        vec![of_row(idle_timeout::<Liten>(), workers), of_row(idle_timeout::<Tokio>(), workers)];
+    timers.push(contest(IDLE_TIMEOUT, lanes));
+    timers
+}
+
+/// smol has neither `select!` nor a `Notify`.
+fn idle_timeout<R: Idle>() -> Row<R> {
+    Row::new(IDLE_TIMEOUT, IDLE_MESSAGES, |runtime: &R, iterations| {
+        time(iterations, || {
+            runtime.block_on(runtime.spawn(idle::exchange::<R>(runtime.spawner(), IDLE_MESSAGES)));
+        })
+    })
 }
 
 fn contests(
@@ -38,17 +56,23 @@ fn contests(
     smol: Vec<Row<Smol>>,
 ) -> Vec<Contest> {
     let rows = liten.into_iter().zip(tokio).zip(smol);
-    let contest = |((liten, tokio), smol): ((Row<Liten>, Row<Tokio>), Row<Smol>)| {
-        let goal = GOALS.iter().find(|(name, _)| *name == liten.name).map(|&(_, goal)| goal);
-        Contest {
-            name: liten.name.to_owned(),
-            figures: vec![Figure { suffix: "", unit: "ns", goal }],
-            lanes: vec![of_row(liten, workers), of_row(tokio, workers), of_row(smol, workers)],
-            slice: SLICE,
-            rounds: ROUNDS,
-        }
+    let all = |((liten, tokio), smol): ((Row<Liten>, Row<Tokio>), Row<Smol>)| {
+        let name = liten.name;
+        let lanes = vec![of_row(liten, workers), of_row(tokio, workers), of_row(smol, workers)];
+        contest(name, lanes)
     };
-    rows.map(contest).collect()
+    rows.map(all).collect()
+}
+
+fn contest(name: &str, lanes: Vec<(&'static str, Start)>) -> Contest {
+    let goal = GOALS.iter().find(|(known, _)| *known == name).map(|&(_, goal)| goal);
+    Contest {
+        name: name.to_owned(),
+        figures: vec![Figure { suffix: "", unit: "ns", goal }],
+        lanes,
+        slice: SLICE,
+        rounds: ROUNDS,
+    }
 }
 
 pub(crate) fn of_row<R: Runtime>(row: Row<R>, workers: usize) -> (&'static str, Start) {

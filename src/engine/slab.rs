@@ -21,6 +21,8 @@ use std::num::NonZeroU32;
 const CHUNK: u32 = 256;
 /// No index: the end of a list.
 const NIL: u32 = u32::MAX;
+/// Every index is less than this. The numbers above are for those who link values, to say where a list ends.
+pub(crate) const INDICES: u32 = u32::MAX - 1_023;
 
 // How a key fits in a `usize`, the width of an event token. The two largest tokens are never keys: the two
 // largest packed indices are never given out by a slab of tokens, so that the driver can use them for itself.
@@ -28,7 +30,7 @@ const NIL: u32 = u32::MAX;
 mod token {
     pub(super) const INDEX_BITS: u32 = 32;
     pub(super) const GENERATION_MASK: u32 = u32::MAX;
-    pub(super) const CAPACITY: usize = u32::MAX as usize - 1;
+    pub(super) const CAPACITY: usize = super::INDICES as usize;
 }
 #[cfg(target_pointer_width = "32")]
 mod token {
@@ -156,8 +158,8 @@ impl<T> Slab<T> {
         }
         let last = self.chunks.len() - 1;
         let index = last * CHUNK as usize + self.chunks[last].len();
-        let index = u32::try_from(index).expect("a slab has at most 2^32 - 1 entries");
-        assert!(index != NIL, "a slab has at most 2^32 - 1 entries");
+        let index = u32::try_from(index).ok().filter(|&index| index < INDICES);
+        let index = index.expect("a slab has at most 2^32 - 1024 entries");
         self.chunks[last].push(entry);
         index
     }

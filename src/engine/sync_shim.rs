@@ -6,6 +6,11 @@
 //! it. What is not listed here is not used. Rejected: re-exporting loom's whole surface, so that one could
 //! not see what the models have to follow.
 
+#[cfg_attr(
+    all(target_os = "linux", not(all(test, any(liten_loom, liten_shuttle)))),
+    path = "sync_shim/coarse_clock/linux.rs"
+)]
+mod coarse_clock;
 #[cfg(all(test, liten_loom))]
 mod loom;
 #[cfg(all(test, any(liten_loom, liten_shuttle)))]
@@ -23,6 +28,7 @@ mod used;
 #[cfg(target_family = "wasm")]
 mod wasm;
 
+pub(crate) use self::coarse_clock::CoarseClock;
 #[cfg(all(test, liten_loom))]
 pub(crate) use self::loom::*;
 #[cfg(all(test, any(liten_loom, liten_shuttle)))]

@@ -201,6 +201,9 @@ impl Notify {
     /// A future that is dropped loses its place among those that wait. If a `notify_one` or
     /// [`notify_last`](Self::notify_last) has notified it and it was not polled since, the notification goes
     /// to another future, or becomes the permit.
+    // Inlined, as what it calls, so that the future is made where it stays. Where it is made and then moved, the
+    // move waits for what was just written: 4 ns of each turn of a `select!` loop.
+    #[inline]
     pub fn notified(&self) -> Notified<'_> {
         Notified::new(self)
     }
@@ -332,6 +335,7 @@ impl Notify {
     }
 
     /// The word for the place of a future that is made now.
+    #[inline]
     fn turn(&self) -> usize {
         // Ordering: Acquire pairs with the Release in `notify_waiters`: a future that is too late for a call
         // sees what was done before it.
@@ -406,17 +410,22 @@ impl Notify {
     }
 
     /// For the drop of the future at `place`: leaves the line, and passes on what it was given for one.
+    #[inline]
     fn leave(&self, place: Pin<&Place>) {
         if place.is_linked() {
-            let mut locked = self.waiting.lock();
-            let waker = locked.leave(place);
-            self.settle(&locked);
-            drop(locked);
-            wakers::drop_all(waker);
+            self.leave_line(place);
         }
         if let Some(given @ (FIRST | LAST)) = place.given() {
             self.notify(given);
         }
+    }
+
+    fn leave_line(&self, place: Pin<&Place>) {
+        let mut locked = self.waiting.lock();
+        let waker = locked.leave(place);
+        self.settle(&locked);
+        drop(locked);
+        wakers::drop_all(waker);
     }
 }
 

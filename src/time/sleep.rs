@@ -36,6 +36,7 @@ use std::task::{Context, Poll};
 /// # });
 /// # Ok::<(), std::io::Error>(())
 /// ```
+#[inline]
 #[track_caller]
 pub fn sleep(duration: Duration) -> Sleep {
     Sleep { timer: Timer::after(duration) }
@@ -64,6 +65,7 @@ pub fn sleep(duration: Duration) -> Sleep {
 /// # });
 /// # Ok::<(), std::io::Error>(())
 /// ```
+#[inline]
 #[track_caller]
 pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep { timer: Timer::new(deadline) }

@@ -13,6 +13,7 @@ use liten::time::{
 use std::cell::{Cell, RefCell};
 use std::future::{Future, pending};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::mpsc;
 use std::thread;
@@ -128,6 +129,34 @@ fn timers_fire_in_the_order_of_their_deadlines_each_at_its_own_moment() {
         let mut expected: Vec<_> = delays.iter().copied().zip(0..).collect();
         expected.sort_unstable();
         assert_eq!(*log.borrow(), expected);
+    });
+}
+
+#[test]
+fn a_sleep_that_was_put_off_lets_others_pass() {
+    still(async {
+        let start = Instant::now();
+        let mut put_off = sleep(HOUR);
+        assert!(poll_once(&mut put_off).await.is_none());
+        Pin::new(&mut put_off).reset(start + 3 * HOUR);
+        let passed = |hours| async move {
+            sleep_until(start + HOUR * hours).await;
+            start.elapsed()
+        };
+        let (two, four, three) = join!(passed(2), passed(4), async {
+            (&mut put_off).await;
+            start.elapsed()
+        });
+        assert_eq!((two, three, four), (2 * HOUR, 3 * HOUR, 4 * HOUR));
+        // Brought forward again, to a moment between.
+        Pin::new(&mut put_off).reset(start + 5 * HOUR);
+        assert!(poll_once(&mut put_off).await.is_none());
+        Pin::new(&mut put_off).reset(start + 9 * HOUR);
+        time::advance(HOUR + SECOND).await;
+        Pin::new(&mut put_off).reset(start + 6 * HOUR);
+        assert!(poll_once(&mut put_off).await.is_none());
+        put_off.await;
+        assert_eq!(start.elapsed(), 6 * HOUR);
     });
 }
 

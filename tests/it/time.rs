@@ -9,9 +9,10 @@ use liten::time::{
     Duration, Instant, Interval, MissedTickBehavior, interval, interval_at, sleep, sleep_until,
     timeout, timeout_at,
 };
-use std::future::pending;
+use std::future::{Future, pending, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::thread;
 
 const MILLISECOND: Duration = Duration::from_millis(1);
@@ -62,6 +63,50 @@ fn a_reset_to_now_or_the_past_is_ready_at_the_next_poll() {
         assert!(poll_once(&mut ticks.next()).await.is_none());
         ticks.reset_immediately();
         assert!(poll_once(&mut ticks.next()).await.is_some());
+
+        // The deadline before has passed as well, but this thread has had no time to notice.
+        let mut waiting = sleep(MILLISECOND);
+        if poll_once(&mut waiting).await.is_none() {
+            thread::sleep(3 * MILLISECOND);
+            let later = waiting.deadline() + MILLISECOND;
+            Pin::new(&mut waiting).reset(later);
+            assert!(poll_once(&mut waiting).await.is_some());
+        }
+    });
+}
+
+/// A task that waits is polled again when the deadline has come that counts, and not before.
+#[test]
+fn a_reset_to_later_wakes_no_task_at_the_deadline_before() {
+    async fn polls_of_one_wait() -> usize {
+        let (mut waiting, mut polls) = (sleep(5 * MILLISECOND), 0);
+        poll_fn(|cx| {
+            polls += 1;
+            if polls > 1 {
+                return Pin::new(&mut waiting).poll(cx);
+            }
+            let before = waiting.deadline();
+            // A poll that comes too late, or is interrupted for too long, finds that the first deadline counts.
+            let is_late = Pin::new(&mut waiting).poll(cx).is_ready() || {
+                Pin::new(&mut waiting).reset(before + 30 * MILLISECOND);
+                Instant::now() >= before
+            };
+            polls += usize::from(is_late) * TOO_LATE;
+            if is_late { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+        polls
+    }
+    const TOO_LATE: usize = 1_000;
+
+    guarded(|| {
+        workers(2).block_on(async {
+            let tasks = (0..100).map(|_| liten::spawn(polls_of_one_wait()));
+            for task in tasks.collect::<Vec<_>>() {
+                let polls = task.await.unwrap();
+                assert!(polls == 2 || polls > TOO_LATE, "{polls} polls");
+            }
+        });
     });
 }
 

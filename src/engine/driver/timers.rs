@@ -12,8 +12,20 @@
 //! `next` is a lower bound of the shard's earliest deadline. Only registering lowers it, only expiring and
 //! closing raise it; cancelling leaves it alone. A timeout that is registered and cancelled again and again,
 //! each time a little later, therefore moves it once per timeout's length and not twice per round, and
-//! neither the poller nor its alarm hears of the others. The price is one turn for nothing when the bound has
-//! come and its timer is gone.
+//! neither the poller nor its alarm hears of the others. Nor do they hear of a timer that is put off: the wheel
+//! only notes the later deadline (see there). The price is one turn for nothing when the bound has come and
+//! its timer is gone, or was put off.
+//!
+//! # What reads the clock
+//!
+//! A timer must not be early, so its first poll needs to know whether the deadline has passed; so does a
+//! reset. A reading of the clock is a large part of what a timer costs that never fires: 25 to 60 ns, on
+//! the machines where this was measured. Where the system has a coarse clock, which takes 5 to 15 ns, that one
+//! is asked first. It lags, so a deadline that is far ahead of it ([`FAR_NS`]) has not passed, and only a near
+//! one is compared with a fresh reading. If it ever lags by more than that, a deadline that has passed enters
+//! the wheel, and the timer fires with the next turn; nothing is early. Rejected: to use the wheel's own time
+//! in its place, which stands still while no timer fires, so that a deadline that has passed would be pending
+//! at its first poll.
 //!
 //! # No deadline is missed
 //!
@@ -51,19 +63,23 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use crate::engine::driver::Alarm;
-use crate::engine::driver::clock::Clock;
-use crate::engine::driver::wheel::{self, Wheel};
+use crate::engine::driver::clock::{self, Clock};
+use crate::engine::driver::wheel::{self, Reset, Wheel};
 use crate::engine::nanos::nanos;
 use crate::engine::slab::Key;
-use crate::engine::sync_shim::Mutex;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
+use crate::engine::sync_shim::{CoarseClock, SpinMutex};
 use crate::engine::wakers;
 
 /// `next` of a shard in which no deadline is known. No deadline rounds up to it.
 const NONE: u64 = u64::MAX;
 
-/// How many timers are looked at under the lock of a shard, which its worker may want.
-const LISTED_AT_ONCE: usize = 64;
+/// A deadline that is further ahead of the coarse clock than this has not passed. The clock lags by 1 to 10 ms,
+/// the period at which the kernel sets it, and by the time for which a virtual machine is not run.
+const FAR_NS: u64 = 50_000_000;
+
+/// How many timers are looked at while the lock of a shard is held, which its worker may want.
+const AT_ONCE: usize = 64;
 
 /// All timers of a driver. Its deadlines count nanoseconds since the driver was made.
 pub(crate) struct Timers {
@@ -78,7 +94,8 @@ impl Timers {
     pub(crate) fn new(shards: usize, alarm: Arc<Alarm>) -> Self {
         let clock = Arc::new(Clock::new());
         let epoch = clock.now();
-        let shard = |_| Arc::new(Shard::new(epoch, clock.clone(), alarm.clone()));
+        let coarse = CoarseClock::start();
+        let shard = |_| Arc::new(Shard::new(epoch, coarse, clock.clone(), alarm.clone()));
         Self { epoch, shards: (0..shards.max(1)).map(shard).collect(), clock }
     }
 
@@ -165,18 +182,18 @@ impl Timers {
     }
 
     /// Calls `each` with what `name` makes of the wakers of all timers, where that is something, and with
-    /// the time that is left. The lock of a shard is held for [`LISTED_AT_ONCE`] timers at a time: under it,
+    /// the time that is left. The lock of a shard is held for [`AT_ONCE`] timers at a time: under it,
     /// `name` is called, which calls, clones and drops no waker, and `each` is not.
     pub(crate) fn list<N>(
         &self,
         name: impl Fn(&Waker) -> Option<N>,
         mut each: impl FnMut(N, Duration),
     ) {
-        let (now, mut chunk) = (self.now_ns(), Vec::with_capacity(LISTED_AT_ONCE));
+        let (now, mut chunk) = (self.now_ns(), Vec::with_capacity(AT_ONCE));
         for shard in &self.shards {
             let mut from = Some(0);
             while let Some(next) = from {
-                from = shard.timers.lock().wheel.list(next, LISTED_AT_ONCE, |deadline, waker| {
+                from = shard.timers.lock().wheel.list(next, AT_ONCE, |deadline, waker| {
                     chunk.extend(name(waker).map(|name| (name, deadline)));
                 });
                 for (name, deadline) in chunk.drain(..) {
@@ -201,8 +218,11 @@ impl Timers {
 pub(crate) struct Shard {
     /// A lower bound of the earliest deadline, or `NONE`. Written under the lock only.
     pub(super) next: AtomicU64,
-    pub(super) timers: Mutex<ShardTimers>,
+    /// Held for a few dozen instructions, or for [`AT_ONCE`] timers: a lock whose release is a store.
+    pub(super) timers: SpinMutex<ShardTimers>,
     epoch: Instant,
+    /// Started at the epoch, or after it.
+    coarse: CoarseClock,
     clock: Arc<Clock>,
     alarm: Arc<Alarm>,
 }
@@ -221,11 +241,12 @@ enum TimerState {
 }
 
 impl Shard {
-    fn new(epoch: Instant, clock: Arc<Clock>, alarm: Arc<Alarm>) -> Self {
+    fn new(epoch: Instant, coarse: CoarseClock, clock: Arc<Clock>, alarm: Arc<Alarm>) -> Self {
         Self {
             next: AtomicU64::new(NONE),
-            timers: Mutex::new(ShardTimers { wheel: Wheel::new(), closed: false }),
+            timers: SpinMutex::new(ShardTimers { wheel: Wheel::new(), closed: false }),
             epoch,
+            coarse,
             clock,
             alarm,
         }
@@ -235,6 +256,14 @@ impl Shard {
     #[inline]
     pub(crate) fn now(&self) -> Instant {
         self.clock.now()
+    }
+
+    /// Whether the deadline has certainly not passed, as the coarse clock tells; see the header.
+    #[inline]
+    fn is_far(&self, deadline_ns: u64) -> bool {
+        // A clock that may stand still, or may have been moved, is asked itself.
+        !clock::is_any_virtual()
+            && self.coarse.nanos().is_some_and(|at| deadline_ns.saturating_sub(at) > FAR_NS)
     }
 
     /// Lets `waker` be woken at the deadline; `None` if the timers have been shut down.
@@ -257,16 +286,20 @@ impl Shard {
         Some(key)
     }
 
-    /// Moves a timer that still waits, with its waker, to another deadline; `None` if it has fired.
-    fn reschedule(&self, key: Key, deadline: Instant) -> Option<Key> {
-        let deadline_ns = since(self.epoch, deadline);
+    /// Sets another deadline of a timer that still waits; `false` if it has fired.
+    #[inline]
+    fn reschedule(&self, key: Key, deadline_ns: u64) -> bool {
         let mut timers = self.timers.lock();
-        let waker = timers.wheel.cancel(key)?;
-        let key = timers.wheel.insert(deadline_ns, waker);
+        match timers.wheel.reset(key, deadline_ns) {
+            Reset::Gone => return false,
+            // No bound moves.
+            Reset::PutOff => return true,
+            Reset::Earlier => {}
+        }
         let lowered = self.lower_next(deadline_ns);
         drop(timers);
         self.tell_alarm(lowered);
-        Some(key)
+        true
     }
 
     /// Takes a timer that still waits out and wakes its task, whatever its deadline was.
@@ -310,26 +343,36 @@ impl Shard {
         timers.wheel.cancel(key)
     }
 
+    /// Holds the lock for [`AT_ONCE`] timers at a time.
     fn expire(&self, now_ns: u64, wakes: &mut Vec<Waker>) {
-        self.expire_with(|wheel| wheel.expire(now_ns, wakes));
+        loop {
+            // Room is made without the lock, because all that is there may have to move.
+            wakes.reserve(AT_ONCE);
+            if self.expire_with(|wheel| wheel.expire_some(now_ns, AT_ONCE, wakes)) {
+                return;
+            }
+        }
     }
 
     /// Calls `expire`, which takes what has expired out, and raises the bound.
     #[inline]
-    fn expire_with(&self, expire: impl FnOnce(&mut Wheel<Waker>)) {
+    fn expire_with<R>(&self, expire: impl FnOnce(&mut Wheel<Waker>) -> R) -> R {
         let mut timers = self.timers.lock();
-        expire(&mut timers.wheel);
+        let result = expire(&mut timers.wheel);
         let next = timers.wheel.next_deadline().unwrap_or(NONE);
         // Ordering: Relaxed; a registrar that lowers it again does so under this lock, after this store.
         self.next.store(next, Ordering::Relaxed);
+        result
     }
 
     fn close(&self, wakes: &mut Vec<Waker>) {
         let mut timers = self.timers.lock();
         timers.closed = true;
-        timers.wheel.drain(wakes);
+        let wheel = mem::replace(&mut timers.wheel, Wheel::new());
         // Ordering: Relaxed; nothing lowers it again, because `closed` was set under this lock.
         self.next.store(NONE, Ordering::Relaxed);
+        drop(timers);
+        wheel.drain(wakes);
     }
 
     /// Step R1 of the header, with the lock held. Returns the new bound if it is lower than the old one.
@@ -397,28 +440,7 @@ impl TimerEntry {
     /// never be woken.
     #[inline(always)]
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Closed>> {
-        if let Some(key) = self.key {
-            match self.shard.refresh(key, cx.waker()) {
-                TimerState::Waiting => return Poll::Pending,
-                TimerState::Fired => {
-                    self.key = None;
-                    return Poll::Ready(Ok(()));
-                }
-                // The waker was handed out whether its time had come or not: only the clock knows.
-                TimerState::Closed => self.key = None,
-            }
-        }
-        // A fresh reading: a cached one would let the timer start in the past, and end early. Not left out
-        // where an earlier deadline is known: that bound may be of a timer that was cancelled, and then a
-        // passed deadline waits for a turn that no thread is about to make.
-        if self.now() >= self.deadline {
-            return Poll::Ready(Ok(()));
-        }
-        self.key = self.shard.register(since(self.shard.epoch, self.deadline), cx.waker());
-        if self.key.is_none() {
-            return Poll::Ready(Err(Closed));
-        }
-        Poll::Pending
+        self.poll_delayed(cx, Duration::ZERO)
     }
 
     /// As [`TimerEntry::poll`], but a timer that is polled less than `delay` after its deadline, and was not
@@ -427,22 +449,54 @@ impl TimerEntry {
     ///
     /// The caller does not poll it again once it was ready: this entry does not remember that, and would
     /// wait.
+    #[inline(always)]
     pub(crate) fn poll_delayed(
         &mut self,
         cx: &mut Context<'_>,
-        delay: Duration,
+        mut delay: Duration,
     ) -> Poll<Result<(), Closed>> {
-        // `poll` does the rest, with another deadline. A function that both call to enter the shard kept the
-        // compiler from inlining it, which cost each timer 20 instructions.
-        let deadline = self.deadline;
-        let end = deadline.checked_add(delay).unwrap_or(deadline);
-        let is_late = self.key.is_none() && (deadline..end).contains(&self.now());
-        if is_late && !self.shard.clock.is_stopped() {
-            self.deadline = end;
+        if let Some(key) = self.key {
+            match self.shard.refresh(key, cx.waker()) {
+                TimerState::Waiting => return Poll::Pending,
+                TimerState::Fired => {
+                    self.key = None;
+                    return Poll::Ready(Ok(()));
+                }
+                // The waker was handed out whether its time had come or not: only the clock knows.
+                TimerState::Closed => {
+                    self.key = None;
+                    delay = Duration::ZERO;
+                }
+            }
         }
-        let poll = self.poll(cx);
-        self.deadline = deadline;
-        poll
+        let Some(due) = self.due_ahead(delay) else {
+            return Poll::Ready(Ok(()));
+        };
+        self.key = self.shard.register(due, cx.waker());
+        if self.key.is_none() {
+            return Poll::Ready(Err(Closed));
+        }
+        Poll::Pending
+    }
+
+    /// The deadline in nanoseconds, or the end of `delay` after it if only the deadline has passed; `None`: it
+    /// has passed, and there is nothing to wait for.
+    ///
+    /// By a fresh reading of some clock: the time of the last turn would let the timer start in the past, and
+    /// end early. And by one in any case, also where an earlier deadline is known: that bound may be of a
+    /// timer that was cancelled, and then a passed deadline waits for a turn that no thread is about to make.
+    #[inline(always)]
+    fn due_ahead(&self, delay: Duration) -> Option<u64> {
+        let deadline_ns = since(self.shard.epoch, self.deadline);
+        if self.shard.is_far(deadline_ns) {
+            return Some(deadline_ns);
+        }
+        let now = self.now();
+        if now < self.deadline {
+            return Some(deadline_ns);
+        }
+        let end = self.deadline.checked_add(delay).filter(|&end| now < end)?;
+        (!self.shard.clock.is_stopped()).then(|| since(self.shard.epoch, end))
     }
 
     /// Sets another deadline. A task that waits for the timer goes on waiting, for the new one.
@@ -454,11 +508,15 @@ impl TimerEntry {
         let Some(key) = self.key else {
             return;
         };
-        if deadline <= self.now() {
+        let waits = match self.due_ahead(Duration::ZERO) {
+            Some(due) => self.shard.reschedule(key, due),
+            None => {
+                self.shard.fire(key);
+                false
+            }
+        };
+        if !waits {
             self.key = None;
-            self.shard.fire(key);
-        } else {
-            self.key = self.shard.reschedule(key, deadline);
         }
     }
 }

@@ -105,6 +105,7 @@ unsafe impl Send for Place {}
 unsafe impl Sync for Place {}
 
 impl Place {
+    #[inline]
     pub(crate) fn new(word: usize) -> Self {
         Self {
             word: AtomicUsize::new(word),
@@ -139,13 +140,19 @@ impl Place {
 }
 
 impl Drop for Place {
+    #[inline]
     fn drop(&mut self) {
         if self.is_linked() {
-            // Its neighbours would point to freed memory.
-            eprintln!("liten: a waiting place was dropped inside its list");
-            std::process::abort();
+            dropped_inside();
         }
     }
+}
+
+/// Its neighbours would point to freed memory.
+#[cold]
+fn dropped_inside() -> ! {
+    eprintln!("liten: a waiting place was dropped inside its list");
+    std::process::abort();
 }
 
 /// The list under its lock.

@@ -22,6 +22,7 @@ macro_rules! notified {
             }
 
             impl$(<$lifetime>)? PinnedDrop for $future$(<$lifetime>)? {
+                #[inline]
                 fn drop(this: Pin<&mut Self>) {
                     let this = this.project();
                     this.notify.leave(this.place.as_ref());
@@ -30,6 +31,7 @@ macro_rules! notified {
         }
 
         impl$(<$lifetime>)? $future$(<$lifetime>)? {
+            #[inline]
             pub(super) fn new(notify: $notify) -> Self {
                 let place = Place::new(notify.turn());
                 Self { notify, place }

@@ -22,6 +22,10 @@ fn timer(driver: &Driver, years: u32) -> TimerEntry {
     TimerEntry::new(driver.timers().shard(0).clone(), clock::now() + years * YEAR)
 }
 
+fn due(timer: &TimerEntry) -> u64 {
+    wheel::due_at(since(timer.shard.epoch, timer.deadline))
+}
+
 fn poll(timer: &mut TimerEntry, waker: &Waker) -> Poll<()> {
     timer.poll(&mut Context::from_waker(waker)).map(|fired| fired.expect("the driver is there"))
 }
@@ -98,8 +102,32 @@ fn a_timer_that_is_put_off_while_it_fires_is_not_lost() {
         if flag.is_set() {
             assert!(poll(&mut timer, &waker).is_pending(), "registers again");
         }
+        assert!(driver.timers().next_deadline().expect("it waits") <= due(&timer));
         let mut wakes = Vec::new();
         driver.timers().expire(THE_END, &mut wakes);
+        assert_eq!(wakes.len(), 1);
+    });
+}
+
+/// A timer that was put off is brought forward again, to a deadline after its first one, while that expires:
+/// it does not fire with the first one, and is in the bound afterwards.
+#[test]
+fn a_timer_that_is_brought_forward_while_an_earlier_deadline_expires_fires_in_time() {
+    both_ways(|way| {
+        let driver = driver();
+        let (flag, waker) = Flag::new();
+        let mut timer = timer(&driver, 1);
+        assert!(poll(&mut timer, &waker).is_pending());
+        let first = driver.timers().next_deadline().expect("just registered");
+        timer.reset(timer.deadline() + 4 * YEAR);
+        let holder = expire_beside(&driver, first);
+        way.here();
+        timer.reset(timer.deadline() - 2 * YEAR);
+        holder.join().expect("no panic");
+        assert!(!flag.is_set(), "fired for a deadline that was put off");
+        assert!(driver.timers().next_deadline().expect("it waits") <= due(&timer));
+        let mut wakes = Vec::new();
+        driver.timers().expire(due(&timer), &mut wakes);
         assert_eq!(wakes.len(), 1);
     });
 }
@@ -141,7 +169,7 @@ fn a_timer_registered_while_others_expire_is_in_the_bound() {
         assert!(poll(&mut late, &waker).is_pending());
         holder.join().expect("no panic");
         let next = driver.timers().next_deadline().expect("one timer waits");
-        assert!(next <= wheel::due_at(since(late.shard.epoch, late.deadline)));
+        assert!(next <= due(&late));
     });
 }
 

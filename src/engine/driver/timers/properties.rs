@@ -9,6 +9,7 @@ use crate::engine::driver::wheel::properties::{DAY, When, YEAR, step, when};
 use crate::engine::rng::tests::cases;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
@@ -68,6 +69,8 @@ struct Timer {
     deadline: u64,
     /// The deadline had passed when it was registered.
     overdue: bool,
+    /// It was put off while it waited, so it may come before or after others of its tick.
+    put_off: bool,
     stage: Stage,
     tasks: [Waker; 2],
 }
@@ -152,6 +155,7 @@ impl Bench {
             shard: shard.min(shards - 1),
             deadline,
             overdue: false,
+            put_off: false,
             stage: Stage::Idle,
             tasks: [task(0), task(1)],
         });
@@ -160,6 +164,7 @@ impl Bench {
     fn enter(&mut self, index: usize, task: usize) {
         let timer = &mut self.timers[index];
         timer.overdue = due_at(timer.deadline) <= self.now;
+        timer.put_off = false;
         timer.stage = Stage::Waiting { order: self.registered, task };
         self.registered += 1;
     }
@@ -190,9 +195,13 @@ impl Bench {
         if timer.waits() {
             self.ghosts.push(due_at(timer.deadline));
         }
+        let put_off = deadline >= timer.deadline;
         timer.deadline = deadline;
         match timer.stage {
-            Stage::Waiting { task, .. } => self.enter(index, task),
+            Stage::Waiting { task, .. } => {
+                self.enter(index, task);
+                self.timers[index].put_off = put_off;
+            }
             // The wake for the old deadline has gone out; the next poll begins anew.
             Stage::Fired | Stage::Idle => timer.stage = Stage::Idle,
         }
@@ -212,9 +221,14 @@ impl Bench {
         let mut due: Vec<&mut Timer> = self.timers.iter_mut().filter(due).collect();
         due.sort_by_key(|timer| timer.place());
         let (mut in_order, mut overdue) = (Vec::new(), Vec::new());
+        let mut put_off = BTreeSet::new();
         for timer in due {
             let Stage::Waiting { task, .. } = timer.stage else { unreachable!("only these") };
-            if timer.overdue { &mut overdue } else { &mut in_order }.push((timer.number, task));
+            let name = (timer.number, task);
+            if timer.overdue { &mut overdue } else { &mut in_order }.push(name);
+            if timer.put_off {
+                put_off.insert(name);
+            }
             timer.stage = Stage::Fired;
         }
         self.ghosts.retain(|&ghost| ghost > self.now);
@@ -223,10 +237,26 @@ impl Bench {
         // The overdue may come at any place: a shard that had nothing to do has not looked at the time.
         let (mut late, told): (Vec<_>, Vec<_>) =
             self.woken(wakes).into_iter().partition(|name| overdue.contains(name));
-        assert_eq!(told, in_order, "at {}", self.now);
+        assert_eq!(told.len(), in_order.len(), "at {}", self.now);
+        let is_bound = |name: &&(usize, usize)| !put_off.contains(*name);
+        assert!(
+            told.iter().filter(is_bound).eq(in_order.iter().filter(is_bound)),
+            "at {}: {told:?}, and not {in_order:?}",
+            self.now
+        );
+        assert_eq!(self.ticks(&told), self.ticks(&in_order), "at {}", self.now);
         late.sort_unstable();
         overdue.sort_unstable();
         assert_eq!(late, overdue, "at {}", self.now);
+    }
+
+    /// The shards and ticks of these timers, in this order.
+    fn ticks(&self, names: &[(usize, usize)]) -> Vec<(usize, u64)> {
+        let of = |&(number, _): &(usize, usize)| {
+            let timer = self.timers.iter().find(|timer| timer.number == number);
+            timer.map(|timer| (timer.shard, due_at(timer.deadline))).expect("it was woken")
+        };
+        names.iter().map(of).collect()
     }
 
     fn woken(&self, wakes: Vec<Waker>) -> Vec<(usize, usize)> {

@@ -1,4 +1,4 @@
-use super::{Closed, LISTED_AT_ONCE, NONE, TimerEntry};
+use super::{Closed, AT_ONCE, NONE, TimerEntry};
 use crate::engine::driver::Driver;
 use crate::engine::driver::wheel::due_at;
 use crate::engine::wakers::tests::Count;
@@ -321,6 +321,70 @@ fn a_reset_to_what_is_due_needs_no_turn() {
     }
 }
 
+/// The old deadline has passed, too, but no thread has noticed.
+#[test]
+fn a_reset_from_what_is_due_to_what_is_due_needs_no_turn() {
+    let driver = driver(1);
+    let (count, waker) = Count::new();
+    let mut timer = soon(&driver, 0, MS, &waker);
+    let later = timer.deadline() + MS;
+    while Instant::now() < later {
+        thread::yield_now();
+    }
+    timer.reset(later);
+    assert_eq!((driver.timers().shard(0).len(), count.get()), (0, 1), "the task is woken");
+    assert_eq!(poll(&mut timer, &waker), Poll::Ready(()));
+}
+
+#[test]
+fn a_deadline_that_was_put_off_wakes_no_task() {
+    let driver = driver(1);
+    let timers = driver.timers();
+    let due = |timer: &TimerEntry| due_at(super::since(timers.epoch, timer.deadline()));
+    let (count, waker) = Count::new();
+    let mut timer = entry(&driver, 0, HOUR);
+    assert_eq!(poll(&mut timer, &waker), Poll::Pending);
+    let first = due(&timer);
+    for hours in 2..5 {
+        timer.reset(timer.deadline() + HOUR * hours);
+        assert_eq!(timers.next_deadline(), Some(first), "the poller hears nothing of it");
+    }
+    // The listing tells the deadline that is kept.
+    timers.list(|_| Some(()), |(), left| assert!(left > 5 * HOUR));
+
+    let mut wakes = Vec::new();
+    timers.expire(first, &mut wakes);
+    assert_eq!(timers.next_deadline(), Some(due(&timer)));
+    timers.expire(due(&timer) - 1, &mut wakes);
+    assert!(wakes.is_empty());
+    timers.expire(due(&timer), &mut wakes);
+    wakes.drain(..).for_each(Waker::wake);
+    assert_eq!(count.get(), 1);
+    assert_eq!(poll(&mut timer, &waker), Poll::Ready(()));
+}
+
+#[test]
+fn a_clock_that_stands_still_jumps_past_a_deadline_that_was_put_off() {
+    let driver = driver(2);
+    driver.stop_clock().expect("a clock that goes");
+    let start = driver.clock().now();
+    let at = |shard, hours| {
+        let shard = driver.timers().shard(shard).clone();
+        let mut timer = TimerEntry::new(shard, start + HOUR * hours);
+        assert_eq!(poll(&mut timer, Waker::noop()), Poll::Pending);
+        timer
+    };
+    let mut put_off = [at(0, 1), at(1, 1)];
+    let _kept = [at(0, 2), at(1, 4)];
+    put_off[0].reset(start + 3 * HOUR);
+    put_off[1].reset(start + 5 * HOUR);
+    for hours in 2..6 {
+        let mut wakes = Vec::new();
+        driver.begin_quiescent_point(true, &mut wakes);
+        assert_eq!((wakes.len(), driver.clock().now() - start), (1, HOUR * hours));
+    }
+}
+
 /// The waker is foreign code: it may panic, and it may come back to the shard.
 #[test]
 fn a_reset_to_what_is_due_outlives_the_waker_that_it_calls() {
@@ -470,7 +534,7 @@ fn many_timers_are_listed_with_few_of_them_under_the_lock() {
     let (looked_at, told) = (Cell::new(0), Cell::new(0));
     let name = |_: &Waker| {
         looked_at.set(looked_at.get() + 1);
-        assert!(looked_at.get() <= LISTED_AT_ONCE, "too many under one lock");
+        assert!(looked_at.get() <= AT_ONCE, "too many under one lock");
         // Every tenth is not one that is told of.
         (looked_at.get() % 10 != 0).then_some(())
     };

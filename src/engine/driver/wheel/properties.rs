@@ -19,6 +19,7 @@ enum Op {
     Insert(When),
     /// The entry at this place among those that wait, modulo their number.
     Cancel(usize),
+    Reset(usize, When),
     Replace(usize),
     Advance(When),
     /// Advances to `next_deadline` plus this, like the poller.
@@ -89,6 +90,7 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         8 => when().prop_map(Op::Insert),
         3 => any::<usize>().prop_map(Op::Cancel),
+        4 => (any::<usize>(), when()).prop_map(|(index, when)| Op::Reset(index, when)),
         1 => any::<usize>().prop_map(Op::Replace),
         4 => step().prop_map(Op::Advance),
         4 => prop_oneof![Just(0), Just(-1), Just(1)].prop_map(Op::AdvanceToNext),
@@ -104,6 +106,8 @@ struct Entry {
     key: Key,
     deadline: u64,
     value: u64,
+    /// It was put off, so within its tick it may come at any place.
+    put_off: bool,
 }
 
 /// The same promises, kept by looking at everything.
@@ -111,11 +115,13 @@ struct Entry {
 struct Model {
     now: u64,
     inserted: u64,
+    /// How many places among the waiting were ever given.
+    placed: u64,
     last: u64,
     /// By tick, then by insertion: what the wheel hands out in this order. What was overdue when it was
     /// inserted has tick 0 here, since it comes first.
     waiting: BTreeMap<(u64, u64), Entry>,
-    /// Ticks of entries that were cancelled; `next_deadline` may name each of them once.
+    /// Ticks of entries that were cancelled or put off; `next_deadline` may name each of them once.
     ghosts: BTreeSet<u64>,
     gone: Vec<Key>,
 }
@@ -125,6 +131,33 @@ impl Model {
         let index = index.checked_rem(self.waiting.len())?;
         self.waiting.keys().nth(index).copied()
     }
+
+    fn place(&mut self, entry: Entry) {
+        let tick = due_at(entry.deadline) >> TICK_BITS;
+        let tick = if tick <= begun(self.now) { 0 } else { tick };
+        self.waiting.insert((tick, self.placed), entry);
+        self.placed += 1;
+    }
+
+    /// Takes an entry out of its place, of which `next_deadline` may go on to speak.
+    fn take(&mut self, index: usize) -> Option<Entry> {
+        let place = self.pick(index)?;
+        self.ghosts.insert(place.0.max(begun(self.now)));
+        self.waiting.remove(&place)
+    }
+}
+
+/// What has expired is what is due, in the order of ticks; and in the order of places within a tick, but for
+/// entries that were put off.
+fn check_order(expired: &[u64], due: &BTreeMap<(u64, u64), Entry>, now: u64) {
+    let known: BTreeMap<u64, _> =
+        due.iter().map(|(place, entry)| (entry.value, (place, entry.put_off))).collect();
+    let place = |value: &u64| *known.get(value).unwrap_or_else(|| panic!("{value:x} at {now}"));
+    assert_eq!(expired.len(), due.len(), "at {now}: {expired:x?}");
+    assert!(expired.iter().map(|value| place(value).0.0).is_sorted(), "at {now}: {expired:x?}");
+    let in_order = expired.iter().map(place).filter(|&(_, put_off)| !put_off);
+    assert!(in_order.map(|(place, _)| place).is_sorted(), "at {now}: {expired:x?}");
+    assert_eq!(expired.iter().collect::<BTreeSet<_>>().len(), due.len(), "twice at {now}");
 }
 
 struct Pair {
@@ -141,6 +174,9 @@ impl Pair {
         match *op {
             Op::Insert(when) => self.insert(when.from(self.model.now, self.model.last)),
             Op::Cancel(index) => self.cancel(index),
+            Op::Reset(index, when) => {
+                self.reset(index, when.from(self.model.now, self.model.last));
+            }
             Op::Replace(index) => self.replace(index),
             Op::Advance(step) => self.advance(step.from(self.model.now, self.model.last)),
             Op::AdvanceToNext(offset) => {
@@ -155,19 +191,23 @@ impl Pair {
         let value = self.model.inserted;
         let key = self.wheel.insert(deadline, value);
         let model = &mut self.model;
-        let tick = due_at(deadline) >> TICK_BITS;
-        let place = if tick <= begun(model.now) { 0 } else { tick };
-        model.waiting.insert((place, value), Entry { key, deadline, value });
+        model.place(Entry { key, deadline, value, put_off: false });
         model.inserted += 1;
         model.last = deadline;
     }
 
     fn cancel(&mut self, index: usize) {
-        let Some(place) = self.model.pick(index) else { return };
-        let entry = self.model.waiting.remove(&place).expect("picked");
-        self.model.ghosts.insert(place.0);
+        let Some(entry) = self.model.take(index) else { return };
         assert_eq!(self.wheel.cancel(entry.key), Some(entry.value));
         self.model.gone.push(entry.key);
+    }
+
+    fn reset(&mut self, index: usize, deadline: u64) {
+        let Some(entry) = self.model.take(index) else { return };
+        assert!(self.wheel.resets(entry.key, deadline));
+        let put_off = deadline >= entry.deadline;
+        self.model.place(Entry { deadline, put_off, ..entry });
+        self.model.last = deadline;
     }
 
     fn replace(&mut self, index: usize) {
@@ -187,12 +227,7 @@ impl Pair {
         self.model.ghosts = self.model.ghosts.split_off(&(begun + 1));
         let mut expired = Vec::new();
         self.wheel.expire(now, &mut expired);
-        assert!(
-            expired.iter().eq(due.values().map(|entry| &entry.value)),
-            "at {}: {expired:x?}, and not {:x?}",
-            self.model.now,
-            due.values().map(|entry| entry.value).collect::<Vec<_>>()
-        );
+        check_order(&expired, &due, self.model.now);
         for entry in due.into_values() {
             assert!(entry.deadline <= self.model.now, "early");
             self.model.gone.push(entry.key);
@@ -213,6 +248,7 @@ impl Pair {
         if let Some(&key) = model.gone.last() {
             assert_eq!(self.wheel.get_mut(key), None);
             assert_eq!(self.wheel.cancel(key), None);
+            assert!(!self.wheel.resets(key, 0));
         }
     }
 

@@ -1,4 +1,6 @@
-use super::{BUCKETS, DIGIT_BITS, LEVELS, NEVER, NIL, OVERDUE, TICK_BITS, Wheel, due_at, tick_of};
+use super::{
+    BUCKETS, DIGIT_BITS, END, LEVELS, NEVER, OPENED, Reset, TICK_BITS, Wheel, due_at, end_of, tick_of,
+};
 use crate::engine::slab::Key;
 use std::collections::BTreeMap;
 
@@ -29,31 +31,43 @@ impl Random {
 }
 
 impl<T> Wheel<T> {
+    /// All of what is due, few at a time, so that what was left is gone on with.
+    pub(crate) fn expire(&mut self, now: u64, expired: &mut Vec<T>) {
+        while !self.expire_some(now, 3, expired) {}
+    }
+
+    /// Whether the entry was there to be reset.
+    pub(super) fn resets(&mut self, key: Key, deadline: u64) -> bool {
+        self.reset(key, deadline) != Reset::Gone
+    }
+
     /// Every statement of the header that can be read off the structure.
     pub(super) fn check(&mut self) {
         let mut linked = 0;
-        assert!([0, OVERDUE + 1].contains(&self.buckets.len()));
+        assert!([0, OPENED + 1].contains(&self.buckets.len()));
         if self.buckets.is_empty() {
             assert_eq!(self.occupied, [0; LEVELS]);
         }
         for bucket in 0..self.buckets.len() {
             let list = self.buckets[bucket];
-            let (mut index, mut previous) = (list.head, NIL);
-            while index != NIL {
+            let end = END + bucket as u32;
+            let (mut index, mut previous) = (list.head, end);
+            while end_of(index).is_none() {
                 let elapsed = self.elapsed;
                 let entry = self.entries.at_mut(index);
                 let tick = tick_of(entry.deadline);
                 assert_eq!(entry.previous, previous);
                 assert!(list.earliest <= tick);
-                assert_eq!(bucket == OVERDUE, tick <= elapsed);
+                assert!(bucket == OPENED || tick > elapsed);
                 (previous, index) = (index, entry.next);
-                assert_eq!(self.bucket_for(tick), bucket);
+                // In its own bucket, or in one before it if it was put off.
+                assert!(bucket == OPENED || bucket <= self.bucket_for(tick));
                 linked += 1;
             }
-            assert_eq!(list.tail, previous);
-            if bucket < OVERDUE {
+            assert_eq!((list.tail, index), (previous, end));
+            if bucket < OPENED {
                 let bit = self.occupied[bucket / BUCKETS] >> (bucket % BUCKETS) & 1;
-                assert_eq!(bit == 1, list.head != NIL);
+                assert_eq!(bit == 1, list.head != end);
             }
         }
         assert_eq!(linked, self.len());
@@ -409,6 +423,95 @@ fn a_cancelled_deadline_misleads_at_most_once() {
     assert_eq!(wheel.next_deadline(), Some(due_at(10 * SECOND + 5 * MS)));
 }
 
+/// A timeout of thirty seconds that a message each millisecond puts off, for a day.
+#[test]
+fn a_timeout_that_is_put_off_costs_a_wake_per_length_of_it() {
+    const TIMEOUT: u64 = 30 * SECOND;
+    let mut wheel = Wheel::new();
+    let mut expired = Vec::new();
+    let key = wheel.insert(TIMEOUT, 7);
+    let (mut now, mut wakes) = (0, 0);
+    while now < DAY {
+        now += MS;
+        if wheel.next_deadline().expect("it waits") <= now {
+            wheel.expire(now, &mut expired);
+            wakes += 1;
+        }
+        assert!(wheel.resets(key, now + TIMEOUT));
+    }
+    assert!(expired.is_empty());
+    assert!(wakes <= DAY / TIMEOUT, "{wakes} wakes");
+    wheel.check();
+    wheel.expire(due_at(now + TIMEOUT) - 1, &mut expired);
+    assert!(expired.is_empty(), "early");
+    wheel.expire(due_at(now + TIMEOUT), &mut expired);
+    assert_eq!(expired, [7]);
+}
+
+#[test]
+fn a_deadline_that_is_put_off_and_brought_forward_again_is_kept() {
+    for (first, second, third) in [(5, 50, 20), (5, 50, 5), (20, 30, 10), (5, 5_000, 2)] {
+        let mut wheel = Wheel::new();
+        let mut expired = Vec::new();
+        let key = wheel.insert(first * SECOND, 1);
+        wheel.insert(first * SECOND, 2);
+        assert!(wheel.resets(key, second * SECOND));
+        assert!(wheel.resets(key, third * SECOND));
+        wheel.check();
+        wheel.expire(due_at(third * SECOND) - 1, &mut expired);
+        assert!(!expired.contains(&1), "early");
+        wheel.expire(due_at(third * SECOND), &mut expired);
+        assert!(expired.contains(&1), "late");
+        assert!(!wheel.resets(key, second * SECOND), "it has expired");
+        wheel.check();
+    }
+}
+
+/// The bucket of an entry is known by the ends of its list only: taken out from each place of it, and
+/// whether it was put off or not.
+#[test]
+fn an_entry_that_was_put_off_leaves_the_bucket_it_lies_in() {
+    for victim in 0..3 {
+        for put_off in [false, true] {
+            for far in [1, 100, 10_000_000] {
+                let mut wheel = Wheel::new();
+                let keys = [0, 1, 2].map(|value| wheel.insert(SECOND, value));
+                if put_off {
+                    assert!(wheel.resets(keys[victim], SECOND + far * TICK));
+                }
+                assert_eq!(wheel.cancel(keys[victim]), Some(victim));
+                wheel.check();
+                let mut expired = Vec::new();
+                wheel.expire(2 * SECOND, &mut expired);
+                assert_eq!(expired.len(), 2);
+                assert_eq!(wheel.next_deadline(), None);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_earliest_deadline_is_not_one_that_was_put_off() {
+    let mut wheel = Wheel::new();
+    let first = wheel.insert(SECOND, 1);
+    wheel.insert(2 * SECOND, 2);
+    wheel.insert(2 * SECOND + 1, 3);
+    assert!(wheel.resets(first, 3 * SECOND));
+    assert_eq!(wheel.earliest(), Some(2 * SECOND));
+    wheel.check();
+    let mut expired = Vec::new();
+    wheel.expire_exactly(2 * SECOND, &mut expired);
+    assert_eq!(expired, [(2 * SECOND, 2)]);
+    // One that was overdue, too.
+    let overdue = wheel.insert(0, 4);
+    assert!(wheel.resets(overdue, 4 * SECOND));
+    assert_eq!(wheel.earliest(), Some(2 * SECOND + 1));
+    wheel.check();
+    wheel.expire_exactly(4 * SECOND, &mut expired);
+    expired.sort_unstable();
+    assert_eq!(expired[1..], [(2 * SECOND + 1, 3), (3 * SECOND, 1), (4 * SECOND, 4)]);
+}
+
 #[test]
 fn a_value_can_be_replaced_while_it_waits() {
     let mut wheel = Wheel::new();
@@ -430,34 +533,60 @@ fn a_wheel_that_holds_nothing_has_no_buckets() {
         wheel.expire_exactly(now, &mut Vec::new());
         assert_eq!((wheel.next_deadline(), wheel.earliest()), (None, None));
     }
-    wheel.drain(&mut expired);
     assert!(wheel.buckets.is_empty() && expired.is_empty());
     // Time has passed for it all the same.
     wheel.insert(DAY, 1);
     wheel.expire(0, &mut expired);
     assert_eq!(expired, [1]);
     wheel.check();
+    wheel.drain(&mut Vec::new());
 }
 
 #[test]
-fn drain_takes_everything_and_leaves_a_working_wheel() {
+fn drain_takes_everything() {
     let mut wheel = Wheel::new();
-    let mut expired = Vec::new();
-    wheel.expire(SECOND, &mut expired);
-    let key = wheel.insert(0, 0);
-    for n in 1..1_000 {
+    wheel.expire(SECOND, &mut Vec::new());
+    for n in 0..1_000 {
         wheel.insert(n * n * MS, n);
     }
     let mut values: Vec<u64> = Vec::new();
+    // Some have been opened and not looked at.
+    assert!(!wheel.expire_some(DAY, 7, &mut values));
     wheel.drain(&mut values);
     values.sort_unstable();
     assert!(values.into_iter().eq(0..1_000));
-    assert_eq!((wheel.len(), wheel.next_deadline()), (0, None));
-    assert_eq!(wheel.cancel(key), None);
-    wheel.insert(2 * SECOND, 7);
-    wheel.check();
-    wheel.expire(3 * SECOND, &mut expired);
-    assert_eq!(expired, [7]);
+}
+
+/// Between two calls other entries come and go, and deadlines are set anew.
+#[test]
+fn a_wheel_of_which_some_has_expired_is_as_good_as_ever() {
+    for most in [1, 2, 3] {
+        let mut wheel = Wheel::new();
+        let keys: Vec<_> = (0..20).map(|n| wheel.insert(SECOND + n / 4 * DAY, n)).collect();
+        let mut expired = Vec::new();
+        assert!(!wheel.expire_some(2 * SECOND, most, &mut expired));
+        assert_eq!(expired.len(), most);
+        wheel.check();
+        assert!(wheel.next_deadline().unwrap() <= 2 * SECOND);
+        // One that is about to be looked at is cancelled, others are put off and brought forward.
+        let (next, last) = (keys[most], keys[19]);
+        let cancelled = wheel.cancel(next);
+        assert!(wheel.resets(last, 3 * SECOND));
+        assert!(wheel.resets(keys[10], 4 * DAY));
+        wheel.insert(3 * SECOND / 2, 20);
+        wheel.check();
+        while !wheel.expire_some(2 * SECOND, most, &mut expired) {
+            wheel.check();
+        }
+        expired.extend(cancelled);
+        expired.sort_unstable();
+        assert_eq!(expired, [0, 1, 2, 3, 20], "{most} at a time");
+        wheel.expire(due_at(3 * SECOND), &mut expired);
+        assert_eq!(expired[5..], [19]);
+        wheel.expire(9 * DAY, &mut expired);
+        assert_eq!(expired.len(), 21);
+        wheel.check();
+    }
 }
 
 /// Beside a sorted map, with deadlines that share ticks.
@@ -467,20 +596,23 @@ fn the_exact_way_knows_deadlines_to_the_nanosecond() {
         let (mut random, mut wheel) = (Random::new(seed), Wheel::new());
         let (mut model, mut now, mut expired) = (BTreeMap::new(), 0, Vec::new());
         for number in 0..2_000_u64 {
-            match random.below(4) {
-                0..=1 => {
-                    let spread = [3 * TICK, 300 * MS, DAY][random.below(3) as usize];
-                    let deadline = now + random.below(spread);
-                    let key = wheel.insert(deadline, (deadline, number));
+            let spread = [3 * TICK, 300 * MS, DAY][random.below(3) as usize];
+            let deadline = now + random.below(spread);
+            let nth = random.below(model.len().max(1) as u64) as usize;
+            let victim = model.iter().nth(nth).map(|(&entry, &key)| (entry, key));
+            match (random.below(5), victim) {
+                (0..=1, _) => {
+                    let key = wheel.insert(deadline, number);
                     model.insert((deadline, number), key);
                 }
-                2 => {
-                    let nth = random.below(model.len().max(1) as u64) as usize;
-                    let victim = model.iter().nth(nth).map(|(&entry, &key)| (entry, key));
-                    if let Some((entry, key)) = victim {
-                        model.remove(&entry);
-                        assert_eq!(wheel.cancel(key), Some(entry));
-                    }
+                (2, Some((entry, key))) => {
+                    model.remove(&entry);
+                    assert_eq!(wheel.cancel(key), Some(entry.1));
+                }
+                (3, Some((entry, key))) => {
+                    model.remove(&entry);
+                    assert!(wheel.resets(key, deadline));
+                    model.insert((deadline, entry.1), key);
                 }
                 _ => {
                     let earliest = model.keys().next().map(|&(deadline, _)| deadline);
@@ -492,10 +624,10 @@ fn the_exact_way_knows_deadlines_to_the_nanosecond() {
                     wheel.expire_exactly(now, &mut expired);
                     wheel.check();
                     expired.sort_by_key(|&(deadline, _)| deadline);
-                    for (deadline, value) in expired.drain(..) {
-                        let (&first, _) = model.iter().next().expect("expired, so it was there");
-                        assert_eq!((deadline, value), (first.0, first));
-                        model.remove(&first);
+                    for (deadline, number) in expired.drain(..) {
+                        let first = model.keys().next().expect("expired, so it was there").0;
+                        assert_eq!(deadline, first);
+                        assert!(model.remove(&(deadline, number)).is_some());
                     }
                     assert!(model.keys().all(|&(deadline, _)| deadline > now));
                 }

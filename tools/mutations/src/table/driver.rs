@@ -7,6 +7,7 @@ const SEAT: &str = "src/engine/driver/seat.rs";
 const READINESS: &str = "src/engine/driver/readiness.rs";
 const WAITERS: &str = "src/engine/driver/readiness/waiters.rs";
 const TIMERS: &str = "src/engine/driver/timers.rs";
+const WHEEL: &str = "src/engine/driver/wheel.rs";
 const REGISTRATION: &str = "src/engine/driver/registration.rs";
 const SOURCES: &str = "src/engine/driver/sources.rs";
 const WRITE_INTEREST: &str = "src/engine/driver/registration/write_interest.rs";
@@ -102,15 +103,36 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: TIMERS,
         models: "timers::loom",
-        from: "        let waker = timers.wheel.cancel(key)?;",
-        to: "        let Some(waker) = timers.wheel.cancel(key) else { return Some(key) };",
+        from: "            Reset::Gone => return false,",
+        to: "            Reset::Gone => return true,",
         breaks: "a timer that has fired is put off",
     },
     Mutation {
         file: TIMERS,
         models: "timers::loom",
-        from: "        self.next.store(next, Ordering::Relaxed);\n    }\n\n    fn close",
-        to: "        drop(timers);\n        self.next.store(next, Ordering::Relaxed);\n    }\n\n    fn close",
+        from: "        let lowered = self.lower_next(deadline_ns);\n        drop(timers);\n        self.tell_alarm(lowered);\n        true",
+        to: "        drop(timers);\n        true",
+        breaks: "a timer that is brought forward does not lower the bound",
+    },
+    Mutation {
+        file: WHEEL,
+        models: "timers::loom",
+        from: "        if deadline >= known {",
+        to: "        if true {",
+        breaks: "an earlier deadline is only noted, as a later one is",
+    },
+    Mutation {
+        file: WHEEL,
+        models: "timers::loom",
+        from: "            if tick <= self.elapsed {\n                let Entry",
+        to: "            if tick <= self.elapsed || tick > 0 {\n                let Entry",
+        breaks: "a timer that was put off fires when its bucket is opened",
+    },
+    Mutation {
+        file: TIMERS,
+        models: "timers::loom",
+        from: "        self.next.store(next, Ordering::Relaxed);\n        result",
+        to: "        drop(timers);\n        self.next.store(next, Ordering::Relaxed);\n        result",
         breaks: "the bound is raised outside the lock, over a timer that has just come",
     },
     Mutation {

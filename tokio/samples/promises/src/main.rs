@@ -1,8 +1,12 @@
 //! What programs count on that no published test of tokio's looks at. Each of it holds on tokio, too, unless
 //! it says that it does not.
 
+mod ends;
+mod files;
 mod large;
+mod page;
 mod reads;
+mod states;
 
 use std::cell::RefCell;
 use std::env;
@@ -27,6 +31,9 @@ fn main() {
     match env::args().nth(1).as_deref() {
         Some(COUNT_WORKERS) => return count_workers(),
         Some(large::ON_STACK) => return large::on_stack(),
+        Some(page::SHOWN) => return page::shown(),
+        Some(page::LACKING) => return page::lacking(),
+        Some(part) if files::play_a_part(part) => return,
         _ => {}
     }
     the_environment_says_how_many_workers_there_are();
@@ -43,6 +50,10 @@ fn main() {
     a_sleep_that_was_ready_stays_ready();
     reads::keep_all();
     large::keep_all();
+    page::keep_all();
+    states::keep_all();
+    files::keep_all();
+    ends::keep_all();
     println!("all promises kept");
 }
 

@@ -1,0 +1,201 @@
+//! Standard streams and files: nothing that was accepted is lost without an error.
+
+use crate::current_thread;
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::pipe::pipe;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::env;
+use std::fs::File as StdFile;
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::OwnedFd;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+use tokio::fs::{File, OpenOptions};
+use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt, SeekFrom, stderr, stdin, stdout};
+
+/// The arguments with which this program starts itself.
+const WRITE_OUTPUT: &str = "write-output";
+const WRITE_ERRORS: &str = "write-errors";
+const READ_INPUT: &str = "read-input";
+const FILL_UP: &str = "fill-up";
+
+const LENGTH: usize = 2_000_000;
+
+pub(crate) fn keep_all() {
+    a_large_output_arrives_in_a_pipe_in_non_blocking_mode();
+    an_input_in_non_blocking_mode_is_waited_for();
+    a_file_in_non_blocking_mode_is_waited_for();
+    a_read_that_waits_holds_up_no_end_of_a_runtime();
+    no_call_says_ok_while_bytes_are_not_written();
+    fill_up_in_a_process_of_its_own();
+}
+
+/// What this program does when it was started with such an argument.
+pub(crate) fn play_a_part(part: &str) -> bool {
+    match part {
+        WRITE_OUTPUT | WRITE_ERRORS => current_thread().block_on(async {
+            let bytes = vec![b'x'; LENGTH];
+            if part == WRITE_OUTPUT {
+                let mut out = stdout();
+                out.write_all(&bytes).await.expect("it is written");
+                out.flush().await.expect("it is written");
+            } else {
+                let mut out = stderr();
+                out.write_all(&bytes).await.expect("it is written");
+                out.flush().await.expect("it is written");
+            }
+        }),
+        READ_INPUT => {
+            let mut text = String::new();
+            let read = current_thread().block_on(stdin().read_to_string(&mut text));
+            println!("{read:?} {text}");
+        }
+        FILL_UP => what_had_no_room_is_written_when_there_is_room(),
+        _ => return false,
+    }
+    true
+}
+
+fn this_as(part: &str) -> Command {
+    let mut this = Command::new(env::current_exe().expect("this program has a path"));
+    this.arg(part);
+    this
+}
+
+/// A pipe, of which one end is in non-blocking mode: the first, for reading, or else the other.
+fn half_blocking_pipe(reads: bool) -> (StdFile, StdFile) {
+    let (reader, writer): (OwnedFd, OwnedFd) = pipe().expect("a pipe");
+    fcntl_setfl(if reads { &reader } else { &writer }, OFlags::NONBLOCK).expect("a mode");
+    // A child must not inherit the other end.
+    for end in [&reader, &writer] {
+        rustix::io::fcntl_setfd(end, rustix::io::FdFlags::CLOEXEC).expect("a flag");
+    }
+    (reader.into(), writer.into())
+}
+
+fn count_slowly(mut from: StdFile) -> usize {
+    let (mut count, mut buffer) = (0, vec![0; 65_536]);
+    loop {
+        thread::sleep(Duration::from_millis(1));
+        match from.read(&mut buffer).expect("it can be read") {
+            0 => return count,
+            length => count += length,
+        }
+    }
+}
+
+/// The mode belongs to the pipe, so whoever writes to it may have set it. Does not hold on tokio, which loses
+/// what does not fit.
+fn a_large_output_arrives_in_a_pipe_in_non_blocking_mode() {
+    for part in [WRITE_OUTPUT, WRITE_ERRORS] {
+        let (reader, writer) = half_blocking_pipe(false);
+        let mut this = this_as(part);
+        match part {
+            WRITE_OUTPUT => this.stdout(writer),
+            _ => this.stderr(writer),
+        };
+        let mut child = this.spawn().expect("this program can be started");
+        drop(this);
+        assert_eq!(count_slowly(reader), LENGTH, "{part}");
+        assert!(child.wait().expect("it ends").success());
+    }
+}
+
+/// Does not hold on tokio, whose standard input would block.
+fn an_input_in_non_blocking_mode_is_waited_for() {
+    let (reader, mut writer) = half_blocking_pipe(true);
+    let mut this = this_as(READ_INPUT);
+    let child = this.stdin(reader).stdout(Stdio::piped()).spawn();
+    drop(this);
+    for word in ["one ", "two"] {
+        thread::sleep(Duration::from_millis(30));
+        writer.write_all(word.as_bytes()).expect("it is written");
+    }
+    drop(writer);
+    let output = child.and_then(std::process::Child::wait_with_output).expect("it ends");
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "Ok(7) one two");
+}
+
+/// Does not hold on tokio, either.
+fn a_file_in_non_blocking_mode_is_waited_for() {
+    let (reader, writer) = half_blocking_pipe(false);
+    let count = thread::spawn(move || count_slowly(reader));
+    current_thread().block_on(async {
+        let mut file = File::from_std(writer);
+        file.write_all(&vec![b'x'; LENGTH]).await.expect("it is written");
+        file.flush().await.expect("it is written");
+    });
+    assert_eq!(count.join().expect("it counts"), LENGTH);
+}
+
+/// It holds on tokio, where such a read does not wait.
+fn a_read_that_waits_holds_up_no_end_of_a_runtime() {
+    let (reader, _writer) = half_blocking_pipe(true);
+    let runtime = current_thread();
+    runtime.block_on(async {
+        let task = tokio::spawn(async { File::from_std(reader).read(&mut [0; 8]).await });
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        drop(task);
+    });
+    drop(runtime);
+}
+
+/// Does not hold on tokio, where the second flush says `Ok`.
+fn no_call_says_ok_while_bytes_are_not_written() {
+    current_thread().block_on(async {
+        let mut full = OpenOptions::new().write(true).open("/dev/full").await.expect("a device");
+        full.write_all(&[1; 1000]).await.expect("it is accepted");
+        for _ in 0..3 {
+            for result in [
+                full.flush().await,
+                full.sync_all().await,
+                full.sync_data().await,
+                full.write(b"x").await.map(drop),
+                full.shutdown().await,
+            ] {
+                assert_eq!(result.expect_err("it is full").kind(), ErrorKind::StorageFull);
+            }
+        }
+    });
+}
+
+/// With the signal of the limit ignored, which a shell can do.
+fn fill_up_in_a_process_of_its_own() {
+    let this = env::current_exe().expect("this program has a path");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' XFSZ; exec \"$0\" \"$1\""]).arg(this).arg(FILL_UP);
+    assert!(shell.status().expect("there is a shell").success());
+}
+
+/// Files may have so many bytes, and no more.
+fn with_room(bytes: Option<u64>) {
+    let limit = Rlimit { current: bytes, ..getrlimit(Resource::Fsize) };
+    setrlimit(Resource::Fsize, limit).expect("a limit");
+}
+
+/// Does not hold on tokio, which forgets the bytes.
+fn what_had_no_room_is_written_when_there_is_room() {
+    let path = env::temp_dir().join(format!("promises-file-{}", std::process::id()));
+    for way in 0..3 {
+        current_thread().block_on(async {
+            let mut file = File::create(&path).await.expect("a file");
+            with_room(Some(100));
+            file.write_all(&[7; 1000]).await.expect("it is accepted");
+            let error = file.flush().await.expect_err("there is no room");
+            assert_eq!(error.kind(), ErrorKind::FileTooLarge);
+            if way == 1 {
+                file.seek(SeekFrom::Start(3)).await.expect("a seek needs no room");
+            }
+            with_room(None);
+            match way {
+                0 => file.flush().await.expect("there is room"),
+                1 => file.sync_all().await.expect("there is room"),
+                _ => file.shutdown().await.expect("there is room"),
+            }
+            let content = std::fs::read(&path).expect("it can be read");
+            assert!(content == [7; 1000], "{way}: {} bytes", content.len());
+        });
+    }
+    std::fs::remove_file(path).expect("it is there");
+}

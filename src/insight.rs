@@ -64,6 +64,18 @@
 //! of more, the older part is left out and counted as lost. If the program panics while it makes a trace or a
 //! tree, the answer is 500.
 //!
+//! Names of tasks, runtimes and types, and paths of files, are cut where they have more than 400 characters,
+//! in a [`Dump`]'s text as on the page; an ellipsis stands for the rest. [`TaskInfo::name`] and its like
+//! return all of them.
+//!
+//! A program that has used up its descriptors is shown, too: while a page is open, four descriptors are kept
+//! for its connections and for the files under `/proc`. It then has two connections at a time. Another thread
+//! that takes a descriptor in the moment in which the page needs one can keep it from answering, until the
+//! program closes some.
+//!
+//! To make a tree, the program's debug information is read, which may take tens of megabytes. They are given
+//! back when no tree has been asked for in three seconds.
+//!
 //! The query of `/json` says which tasks are listed: `sort=-size` (`id`, `name`, `state`, `place`, `type`,
 //! `size`, `polls`, or `wait`, for how long it has waited; with a minus the largest first), `filter=reader`
 //! (in the name, the place, the type or the state, or the whole id), `rows=50`. All tasks are searched, and
@@ -97,10 +109,13 @@
 //! that is proven unless a guard was given to another task; then the task's `is_unless_given` is true. See
 //! [`Finding::Deadlock`].
 //!
-//! With the variable, the page shows every runtime that the program builds, from the first one on, and stays
-//! until the program ends; it listens on this machine only. If the value is of no use, or the port is taken,
-//! a line on standard error says so, and the program goes on without. Programs with a set-user-id or
-//! set-group-id bit do not read it; one with file capabilities should remove it from its environment. With
+//! The variable's value is a port (`9900`), or an address of this machine and a port (`127.0.0.1:9900`,
+//! `[::1]:9900`, `localhost:9900`). A port alone is one of 127.0.0.1, and port 0 is one that is free. An
+//! empty value is as none. With the variable, the page shows every runtime that the program builds, from the first
+//! one on, and stays until the program ends; it listens on this machine only. If the value is of no use, or
+//! the port is taken, a line on standard error says so, and the program goes on without. Programs with a
+//! set-user-id or set-group-id bit do not read it; one with file capabilities should remove it from its
+//! environment. With
 //! [`serve`] the page shows the current runtime, and [`Builder::observe`] names others. The first 16 that
 //! have not ended are shown, and the number of the others. A runtime that has ended is counted, and no longer
 //! shown.
@@ -109,8 +124,9 @@
 //! `Authorization: Bearer TOKEN`. So other users of the machine see nothing, unless they can read the
 //! program's standard error, or the command line of a `curl` that has the token in it: see [`serve`] for a
 //! way around. Requests whose `Host` or `Origin` are not the page's are refused, so that other sites' scripts
-//! in a browser on this machine get nothing. The page can be read only: nothing in the program can be
-//! changed by it, though a tree polls its task once more. What it sends is not encrypted, and other machines
+//! in a browser on this machine get nothing. In a request for a whole address, such as
+//! `GET http://127.0.0.1:9900/text`, the host of that address counts instead of the header. The page can be
+//! read only: nothing in the program can be changed by it, though a tree polls its task once more. What it sends is not encrypted, and other machines
 //! are let in only by [`Builder::allow_remote`].
 //!
 //! What is shown are ids, names, places in the source, names of types, names of functions, the addresses of

@@ -1,7 +1,8 @@
 //! What is wrong with my service? What insight says of the usual illnesses, and what to do.
 //!
 //! A program that is started with `LITEN_INSIGHT=127.0.0.1:0` in its environment, or that calls
-//! [`insight::serve`](crate::insight::serve), writes the address of a page about itself to standard error.
+//! [`insight::serve`](crate::insight::serve), writes the address of a page about itself to standard error. So
+//! does a program that uses tokio, if the package named `tokio` is liten's: it needs no change for that.
 //! The page begins with sentences that say what is wrong. By `curl` the same is at `/text`:
 //!
 //! ```text
@@ -11,6 +12,8 @@
 //! $ curl -H 'Authorization: Bearer 6c0c1f4a9d0b4e2f8a7d5b3c1e9f2a4b' http://127.0.0.1:41237/text
 //! ! worker 1 has been in one poll for 1575 ms: task 10, spawned at src/main.rs:20:14, …
 //! ```
+//!
+//! The page also answers while the program has no descriptor left ("too many open files"): it keeps some.
 //!
 //! Some sentences need several looks, over ten seconds or so: those on the page come by themselves; with
 //! `curl`, ask, and ask again a little later. For half a minute after a request the page's thread goes on to

@@ -30,7 +30,8 @@ const MOST_TREES: usize = 100;
 /// wrong with them. From [`Handle::dump`] and [`Handle::dump_with_trees`].
 ///
 /// Its `Display` is a text for people. It begins with sentences that say what is wrong. Then it says which
-/// poll was slow, if slow polls have ended within the last minute.
+/// poll was slow, if slow polls have ended within the last minute. Names and paths that have more than 400
+/// characters are cut there.
 ///
 /// Each part is read while the runtime goes on. So a task may be in one part and no longer in another.
 #[derive(Debug, Clone)]

@@ -111,14 +111,13 @@
 //!
 //! The variable's value is a port (`9900`), or an address of this machine and a port (`127.0.0.1:9900`,
 //! `[::1]:9900`, `localhost:9900`). A port alone is one of 127.0.0.1, and port 0 is one that is free. An
-//! empty value is as none. With the variable, the page shows every runtime that the program builds, from the first
-//! one on, and stays until the program ends; it listens on this machine only. If the value is of no use, or
-//! the port is taken, a line on standard error says so, and the program goes on without. Programs with a
-//! set-user-id or set-group-id bit do not read it; one with file capabilities should remove it from its
-//! environment. With
-//! [`serve`] the page shows the current runtime, and [`Builder::observe`] names others. The first 16 that
-//! have not ended are shown, and the number of the others. A runtime that has ended is counted, and no longer
-//! shown.
+//! empty value is as none. With the variable, the page shows every runtime that the program builds, from the
+//! first one on, and stays until the program ends; it listens on this machine only. If the value is of no
+//! use, or the port is taken, a line on standard error says so, and the program goes on without. Programs
+//! with a set-user-id or set-group-id bit do not read it; one with file capabilities should remove it from
+//! its environment. With [`serve`] the page shows the current runtime, and [`Builder::observe`] names others.
+//! The first 16 that have not ended are shown, and the number of the others. A runtime that has ended is
+//! counted, and no longer shown.
 //!
 //! Each page has a random token, and it shows nothing to a request without it:
 //! `Authorization: Bearer TOKEN`. So other users of the machine see nothing, unless they can read the
@@ -126,8 +125,8 @@
 //! way around. Requests whose `Host` or `Origin` are not the page's are refused, so that other sites' scripts
 //! in a browser on this machine get nothing. In a request for a whole address, such as
 //! `GET http://127.0.0.1:9900/text`, the host of that address counts instead of the header. The page can be
-//! read only: nothing in the program can be changed by it, though a tree polls its task once more. What it sends is not encrypted, and other machines
-//! are let in only by [`Builder::allow_remote`].
+//! read only: nothing in the program can be changed by it, though a tree polls its task once more. What it
+//! sends is not encrypted, and other machines are let in only by [`Builder::allow_remote`].
 //!
 //! What is shown are ids, names, places in the source, names of types, names of functions, the addresses of
 //! sockets, and the files that blocked threads are in: no arguments, and nothing of the memory of the tasks.

@@ -326,12 +326,7 @@ impl<T> Wheel<T> {
         earliest
     }
 
-    fn expire_into(
-        &mut self,
-        now: u64,
-        mut most: usize,
-        expired: &mut impl FnMut(u64, T),
-    ) -> bool {
+    fn expire_into(&mut self, now: u64, mut most: usize, expired: &mut impl FnMut(u64, T)) -> bool {
         let now = (now >> TICK_BITS).min(NEVER - 1).max(self.elapsed);
         while self.sort_opened(&mut most, expired) {
             // A bucket that `now` has entered is opened even if its first entry is not due yet: it must not

@@ -1,4 +1,4 @@
-use super::{Closed, AT_ONCE, NONE, TimerEntry};
+use super::{AT_ONCE, Closed, NONE, TimerEntry};
 use crate::engine::driver::Driver;
 use crate::engine::driver::wheel::due_at;
 use crate::engine::wakers::tests::Count;

@@ -1,5 +1,6 @@
 use super::{
-    BUCKETS, DIGIT_BITS, END, LEVELS, NEVER, OPENED, Reset, TICK_BITS, Wheel, due_at, end_of, tick_of,
+    BUCKETS, DIGIT_BITS, END, LEVELS, NEVER, OPENED, Reset, TICK_BITS, Wheel, due_at, end_of,
+    tick_of,
 };
 use crate::engine::slab::Key;
 use std::collections::BTreeMap;

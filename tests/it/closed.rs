@@ -177,6 +177,7 @@ fn a_named_pipe_is_read_from_one_writer_after_the_other() {
             for _ in 0..3 {
                 let end = ours.async_io(Interest::READABLE, |fd| read(fd.get_ref()));
                 assert_eq!(bounded(end).await.unwrap(), 0);
+                until_reported().await;
             }
         }
         std::fs::remove_file(path).unwrap();

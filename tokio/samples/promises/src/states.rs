@@ -5,8 +5,8 @@ use rustix::fs::{CWD, Mode, OFlags, mkfifoat, open};
 use rustix::io::{Errno, read, write};
 use rustix::net::sockopt::socket_error;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, accept, bind, connect, getsockname, listen,
-    recv, send, socket_with,
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, accept, bind, connect,
+    getsockname, listen, recv, send, socket_with,
 };
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::io::{self, ErrorKind};
@@ -154,6 +154,8 @@ async fn a_named_pipe_is_waited_for_after_the_end_of_a_writer() {
         assert_eq!(once(&fd, read).await, 4);
         drop(writer);
         assert_eq!(once(&fd, read).await, 0);
+        // The end is reported, too.
+        sleep(Duration::from_millis(10)).await;
     }
     std::fs::remove_file(path).expect("it is there");
 }

@@ -106,7 +106,7 @@ const SPREAD: usize = if cfg!(all(test, liten_loom)) { 1 } else { 8 };
 /// number of a `Notify` in a receiver's word.
 const STEP: usize = 2 * SPREAD;
 
-/// How long a reader waits behind a sender that nobody has overtaken yet. A sender that waits has to be let
+/// How long a reader waits behind a sender that was not overtaken yet. A sender that waits has to be let
 /// in by readers that hold a `Ref`, mostly for less than a microsecond.
 const FIRST_WAIT: Duration = Duration::from_micros(100);
 /// How often that time doubles: to 1.6 seconds.

@@ -332,7 +332,7 @@ fn the_end_is_told_apart_to_those_that_wait_for_urgent_data() {
     readiness.clear_bits(readiness.current(urgent), urgent);
     assert!(poll_future(&mut waiting, &waker).is_none());
     assert_eq!(readiness.current(READ).ready, Ready::READ_CLOSED);
-    // A reader that finds nothing has seen no end, so nobody else has to be told of one.
+    // A reader that finds nothing has seen no end, so no other task has to be told of one.
     dispatch(&readiness, Ready::READ_CLOSED);
     readiness.clear_would_block(readiness.current(READ), Direction::Read);
     assert!(poll_future(&mut waiting, &waker).is_none());

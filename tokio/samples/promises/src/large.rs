@@ -142,7 +142,7 @@ doors! {
         set.spawn_local_on(large(), &local);
         local.block_on(&current_thread(stack), set.join_next())
     };
-    "timeout", 6, stack => {
+    "timeout", 8, stack => {
         let runtime = workers(stack);
         let limited = async { timeout(Duration::from_secs(60), large()).await };
         let task = runtime.spawn(limited);

@@ -145,8 +145,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: TIMERS,
         models: "timers::loom",
-        from: "        self.tell_alarm(lowered);\n        Some(key)\n    }\n\n    /// Moves a timer",
-        to: "        let _ = lowered;\n        Some(key)\n    }\n\n    /// Moves a timer",
+        from: "        self.tell_alarm(lowered);\n        Some(key)\n    }\n\n    /// Sets another",
+        to: "        let _ = lowered;\n        Some(key)\n    }\n\n    /// Sets another",
         breaks: "a new deadline does not ring",
     },
     // The table of sources.

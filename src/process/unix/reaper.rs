@@ -105,7 +105,10 @@ fn look_and_register(registry: &Registry) -> Option<bool> {
         rest.reaper = None;
         return None;
     }
-    Some(rest.children.iter_mut().fold(true, |all, left| left.register(registry) && all))
+    // Not `all`, which would leave the others out.
+    let untold =
+        rest.children.iter_mut().filter_map(|left| (!left.register(registry)).then_some(()));
+    Some(untold.count() == 0)
 }
 
 impl Rest {

@@ -182,7 +182,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: READINESS,
         models: "readiness::loom",
-        from: "            let mut waiters = self.waiters.lock();\n            if let Some(answer) = self.answer(direction.mask()) {\n                return Poll::Ready(answer);\n            }\n",
+        from: "            let mut waiters = self.waiters.lock();\n            if let Some(answer) = self.answer(direction.mask(), NO_TICK) {\n                return Poll::Ready(answer);\n            }\n",
         to: "            let mut waiters = self.waiters.lock();\n",
         breaks: "no second look under the lock before a waiter queues",
     },

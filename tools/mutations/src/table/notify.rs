@@ -109,8 +109,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: RECEIVER,
         models: "sync::watch::loom",
-        from: "let value = self.shared.value.read();\n        let version = self.shared.version();\n        let has_changed = self.memory.see(version);\n        Ref",
-        to: "let version = self.shared.version();\n        let value = self.shared.value.read();\n        let has_changed = self.memory.see(version);\n        Ref",
+        from: "let value = self.shared.read();\n        let version = self.shared.version();\n        let has_changed = self.memory.see(version);\n        Ref",
+        to: "let version = self.shared.version();\n        let value = self.shared.read();\n        let has_changed = self.memory.see(version);\n        Ref",
         breaks: "a version is read that is not that of the value",
     },
     Mutation {

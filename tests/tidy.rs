@@ -375,7 +375,6 @@ const MIO: Confined = Confined {
         ("src/process/unix/pipe.rs", "mio's pipes"),
         ("src/process/unix/reaper.rs", "a poller for processes whose runtime has ended"),
         ("src/insight/server", "its sockets, without all that `net` brings along"),
-        ("src/signal/unix/source.rs", "what its pair of sockets is registered for"),
     ],
 };
 

@@ -35,7 +35,7 @@
 //! | [`worker_threads`], or `LITEN_WORKER_THREADS` | fewer, if the process shares the machine |
 //! | [`Handle::set_worker_threads`] | the share of the machine changes while it runs |
 //! | [`max_blocking_threads`] | a database allows so many connections and no more |
-//! | [`max_spare_workers`], or `LITEN_MAX_SPARE_WORKERS` | 0: never more workers than asked for; more: many tasks block |
+//! | [`max_spare_workers`], or `LITEN_MAX_SPARE_WORKERS` | 0: no other workers than these |
 //! | [`thread_stack_size`](crate::runtime::Builder::thread_stack_size) | deep recursion in polls |
 //!
 //! # What is cheap

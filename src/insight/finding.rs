@@ -345,17 +345,16 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AllWorkersBlocked { workers, ready_tasks, spares_used_up } => {
+                let limit = spares_used_up.map_or_else(String::new, |most| {
+                    format!(
+                        "; at most {most} spare workers may run: see max_spare_workers and \
+                         {SPARES_VARIABLE}"
+                    )
+                });
                 write!(
                     f,
-                    "none of {workers} workers is free, and {ready_tasks} tasks wait for one"
-                )?;
-                match spares_used_up {
-                    None => Ok(()),
-                    Some(most) => write!(
-                        f,
-                        "; at most {most} spare workers may run: see max_spare_workers and {SPARES_VARIABLE}"
-                    ),
-                }
+                    "none of {workers} workers is free, and {ready_tasks} tasks wait for one{limit}"
+                )
             }
             Self::BlockedWorker { worker, task: Some(task), name, duration, activity } => write!(
                 f,

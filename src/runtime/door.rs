@@ -15,7 +15,7 @@
 //! This is public for the package named `tokio`, whose functions stand before those of this crate.
 
 pub use crate::boxed_if_large;
-pub use crate::engine::task::origin::{Boxed, Origin};
+pub use crate::engine::task::origin::{Boxed, Name, Origin};
 
 /// The size of the largest value that is handed on as it is.
 const LARGEST: usize = if cfg!(debug_assertions) { 2 * 1024 } else { 16 * 1024 };

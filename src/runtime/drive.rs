@@ -193,7 +193,8 @@ fn sleep(
         let mut limit = trim_at.saturating_duration_since(clock::now());
         loop {
             collect(driver, Some(limit), wakes);
-            if !wakes.is_empty() || is_woken() {
+            // A call that stops the clock rings, too, and may have ended this sleep.
+            if !wakes.is_empty() || is_woken() || driver.clock().is_stopped() {
                 return;
             }
             if !recycler::trim_some() {

@@ -201,8 +201,8 @@ impl Notify {
     /// A future that is dropped loses its place among those that wait. If a `notify_one` or
     /// [`notify_last`](Self::notify_last) has notified it and it was not polled since, the notification goes
     /// to another future, or becomes the permit.
-    // Inlined, as what it calls, so that the future is made where it stays. Where it is made and then moved, the
-    // move waits for what was just written: 4 ns of each turn of a `select!` loop.
+    // Inlined, as what it calls, so that the future is made where it stays. Where it is made and then
+    // moved, the move waits for what was just written: 4 ns of each turn of a `select!` loop.
     #[inline]
     pub fn notified(&self) -> Notified<'_> {
         Notified::new(self)

@@ -17,8 +17,8 @@ pub(super) enum Timer {
 impl Timer {
     /// A timer that is not registered yet: costs no lock.
     ///
-    /// Inlined, as all that returns it, so that it is made where it stays. Where it is made and then moved, the
-    /// move waits for what was just written: 3 ns of the 55 that a timer takes which is polled once.
+    /// Inlined, as all that returns it, so that it is made where it stays. Where it is made and then moved,
+    /// the move waits for what was just written: 3 ns of the 55 that a timer takes which is polled once.
     #[inline]
     #[track_caller]
     pub(super) fn new(deadline: Instant) -> Self {

@@ -152,7 +152,9 @@ fn burst_in_place(runtime: &Runtime, spares: usize) {
             runtime.spawn(async move { block_in_place(|| barrier.wait()) })
         })
         .collect();
-    tasks.into_iter().for_each(|task| drop(runtime.block_on(task).unwrap()));
+    for task in tasks {
+        runtime.block_on(task).unwrap();
+    }
 }
 
 #[test]
@@ -252,9 +254,9 @@ fn runtimes_with_threads_that_rest_leave_no_thread() {
             match round % 5 {
                 0 => drop(runtime),
                 1 => drop(runtime.shutdown_timeout(Duration::from_secs(100))),
-                2 => drop(runtime.shutdown_background()),
+                2 => runtime.shutdown_background(),
                 3 => liten::block_on(runtime.shutdown()),
-                _ => drop(liten::block_on(async { drop(runtime) })),
+                _ => liten::block_on(async { drop(runtime) }),
             }
         }
         crate::process::until_threads_are("", before);
@@ -306,18 +308,18 @@ mod children {
     /// How a task keeps its worker from other tasks until it is released.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum Blocks {
-        InOnePoll,
-        InPlace,
-        InLongPolls,
+        OnePoll,
+        Place,
+        LongPolls,
     }
 
     fn block(runtime: &Runtime, how: Blocks) -> (mpsc::Sender<()>, JoinHandle<()>) {
         let (release, released) = mpsc::channel();
         let task = runtime.spawn(async move {
             match how {
-                Blocks::InOnePoll => drop(released.recv()),
-                Blocks::InPlace => drop(block_in_place(|| released.recv())),
-                Blocks::InLongPolls => {
+                Blocks::OnePoll => drop(released.recv()),
+                Blocks::Place => drop(block_in_place(|| released.recv())),
+                Blocks::LongPolls => {
                     while released.try_recv() == Err(TryRecvError::Empty) {
                         thread::sleep(Duration::from_millis(50));
                         liten::task::yield_now().await;
@@ -350,7 +352,7 @@ mod children {
             let runtime = with_spares(1, 1);
             let here = runtime.spawn(async { thread::current().id() });
             let worker = runtime.block_on(here).unwrap();
-            for how in [Blocks::InOnePoll, Blocks::InPlace, Blocks::InLongPolls] {
+            for how in [Blocks::OnePoll, Blocks::Place, Blocks::LongPolls] {
                 let (release, blocker) = block(&runtime, how);
                 let mut child = start_on_a_spare(&runtime, worker);
                 drop(release);

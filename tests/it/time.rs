@@ -86,7 +86,7 @@ fn a_reset_to_later_wakes_no_task_at_the_deadline_before() {
                 return Pin::new(&mut waiting).poll(cx);
             }
             let before = waiting.deadline();
-            // A poll that comes too late, or is interrupted for too long, finds that the first deadline counts.
+            // A poll that comes too late, or is interrupted for too long, finds the first deadline.
             let is_late = Pin::new(&mut waiting).poll(cx).is_ready() || {
                 Pin::new(&mut waiting).reset(before + 30 * MILLISECOND);
                 Instant::now() >= before

@@ -12,20 +12,20 @@
 //! `next` is a lower bound of the shard's earliest deadline. Only registering lowers it, only expiring and
 //! closing raise it; cancelling leaves it alone. A timeout that is registered and cancelled again and again,
 //! each time a little later, therefore moves it once per timeout's length and not twice per round, and
-//! neither the poller nor its alarm hears of the others. Nor do they hear of a timer that is put off: the wheel
-//! only notes the later deadline (see there). The price is one turn for nothing when the bound has come and
-//! its timer is gone, or was put off.
+//! neither the poller nor its alarm hears of the others. Nor do they hear of a timer that is put off: the
+//! wheel only notes the later deadline (see there). The price is one turn for nothing when the bound has
+//! come and its timer is gone, or was put off.
 //!
 //! # What reads the clock
 //!
 //! A timer must not be early, so its first poll needs to know whether the deadline has passed; so does a
 //! reset. A reading of the clock is a large part of what a timer costs that never fires: 25 to 60 ns, on
-//! the machines where this was measured. Where the system has a coarse clock, which takes 5 to 15 ns, that one
-//! is asked first. It lags, so a deadline that is far ahead of it ([`FAR_NS`]) has not passed, and only a near
-//! one is compared with a fresh reading. If it ever lags by more than that, a deadline that has passed enters
-//! the wheel, and the timer fires with the next turn; nothing is early. Rejected: to use the wheel's own time
-//! in its place, which stands still while no timer fires, so that a deadline that has passed would be pending
-//! at its first poll.
+//! the machines where this was measured. Where the system has a coarse clock, which takes 5 to 15 ns, that
+//! one is asked first. It lags, so a deadline that is far ahead of it ([`FAR_NS`]) has not passed, and only
+//! a near one is compared with a fresh reading. If it ever lags by more than that, a deadline that has
+//! passed enters the wheel, and the timer fires with the next turn; nothing is early. Rejected: to use the
+//! wheel's own time in its place, which stands still while no timer fires, so that a deadline that has
+//! passed would be pending at its first poll.
 //!
 //! # No deadline is missed
 //!
@@ -74,8 +74,8 @@ use crate::engine::wakers;
 /// `next` of a shard in which no deadline is known. No deadline rounds up to it.
 const NONE: u64 = u64::MAX;
 
-/// A deadline that is further ahead of the coarse clock than this has not passed. The clock lags by 1 to 10 ms,
-/// the period at which the kernel sets it, and by the time for which a virtual machine is not run.
+/// A deadline that is further ahead of the coarse clock than this has not passed. The clock lags by 1 to 10
+/// ms, the period at which the kernel sets it, and by the time for which a virtual machine is not run.
 const FAR_NS: u64 = 50_000_000;
 
 /// How many timers are looked at while the lock of a shard is held, which its worker may want.
@@ -479,8 +479,8 @@ impl TimerEntry {
         Poll::Pending
     }
 
-    /// The deadline in nanoseconds, or the end of `delay` after it if only the deadline has passed; `None`: it
-    /// has passed, and there is nothing to wait for.
+    /// The deadline in nanoseconds, or the end of `delay` after it if only the deadline has passed; `None`:
+    /// it has passed, and there is nothing to wait for.
     ///
     /// By a fresh reading of some clock: the time of the last turn would let the timer start in the past, and
     /// end early. And by one in any case, also where an earlier deadline is known: that bound may be of a

@@ -93,10 +93,10 @@ fn the_drop_waits_for_a_foreign_wake() {
             watched.await;
             drop(borrowed);
         });
-        let place = pin!(Place::new(0));
-        let visit = Visit::new(executor.home(), place.into_ref());
-        executor.turn(&visit, &Context::from_waker(Waker::noop()), || false);
-        drop(visit);
+        {
+            let visit = pin!(Visit::new(executor.home()));
+            executor.turn(visit.into_ref(), &Context::from_waker(Waker::noop()), || false);
+        }
         let other = awaited.wake_beside();
         way.here();
         drop(executor);

@@ -16,7 +16,6 @@ const ORDINARY: &[&str] = &[
     // Rust's.
     "Abort",
     "Atomic",
-    "Boxed",
     "Cell",
     "Drop",
     "Error",

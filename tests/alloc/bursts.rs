@@ -135,8 +135,10 @@ async fn local_tasks() {
         .await;
 }
 
-/// Each with its name.
-fn bursts() -> Vec<(&'static str, Box<dyn Fn() -> Burst>)> {
+/// A kind of burst: its name, and what makes one.
+type Kind = (&'static str, Box<dyn Fn() -> Burst>);
+
+fn bursts() -> Vec<Kind> {
     macro_rules! list {
         ($($burst:ident),* $(,)?) => {
             vec![$((stringify!($burst), Box::new(|| Box::pin($burst()) as Burst))),*]

@@ -19,7 +19,7 @@
 //! | `slab` | 280 | a table whose entries are found by number |
 //! | `scoped` | 90 | a thread-local that has a value for a while |
 //! | `recycler` | 410 | memory for tasks and for channels of one value, kept per thread |
-//! | `wakers` | 668 | futures that wait in a list, and wakers called all at once |
+//! | `wakers` | 680 | futures that wait in a list, and wakers called all at once |
 //! | `tokio_note` | 29 | the suffix of panic messages in the package named `tokio` |
 //! | `abort` | 20 | ends the program where a panic would break what others rely on |
 //! | `impls` | 100 | std's traits, for types that implement them alike |
@@ -27,7 +27,7 @@
 //! | `thread_name` | 40 | names of threads |
 //! | `park` | 150 | a thread sleeps until it is woken |
 //! | `queue` | 480 | local queue, injector, wake channel |
-//! | `task` | 3,350 | a task's memory, state, waker and handle |
+//! | `task` | 3,730 | a task's memory, state, waker and handle |
 //! | `cancellation` | 450 | the token that tells many tasks to stop |
 //! | `recorder` | 230 | what a recording keeps: rings of records |
 //! | `blocking` | 810 | the pool of threads for calls that block |

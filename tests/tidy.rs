@@ -400,10 +400,6 @@ const CFG: Confined = Confined {
         ("src/engine/scheduler/watchdog/report.rs", "a warning where a collector listens"),
         ("src/engine/scheduler/slice.rs", "slices of the processor on Linux, nothing elsewhere"),
         ("src/runtime/tokio_context.rs", "the helper runtime of tokio, or nothing"),
-        (
-            "src/runtime/door.rs",
-            "a debug build copies a value in each call, so the limit is lower there",
-        ),
         ("src/runtime/slow_polls/event.rs", "a warning where a collector listens"),
         ("src/start.rs", "a page where there is insight"),
         ("src/runtime/thread_activity.rs", "what Linux says of a thread; elsewhere nothing"),

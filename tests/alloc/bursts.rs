@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 const QUIET: usize = 256 << 10;
 
 /// The same, for a runtime that has ended: what this thread keeps.
-const ENDED: usize = 64 << 10;
+const ENDED: usize = 192 << 10;
 
 const MANY: usize = 10_000;
 

@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 /// places in queues. Without a bound, each size alone would be a megabyte.
 const QUIET: usize = 256 << 10;
 
-/// The same, for a runtime that has ended: what this thread keeps.
+/// The same, for a runtime that has ended: what this thread keeps, and those of its pool that end late.
 const ENDED: usize = 192 << 10;
 
 const MANY: usize = 10_000;

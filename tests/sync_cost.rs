@@ -91,7 +91,9 @@ macro_rules! sizes {
 fn nothing_empty_is_larger_than_tokios() {
     let (ours, theirs) = (sizes!(liten::sync), sizes!(tokio::sync));
     let rows = ours.iter().zip(&theirs);
-    let larger: Vec<_> = rows.filter(|(ours, theirs)| ours.1 > theirs.1).collect();
+    // A `watch` has a word more, by which a second borrow does not wait for ever.
+    let more = |name: &str| if name == "watch" { size_of::<usize>() } else { 0 };
+    let larger: Vec<_> = rows.filter(|(ours, theirs)| ours.1 > theirs.1 + more(ours.0)).collect();
     assert!(larger.is_empty(), "(ours, tokio's): {larger:#?}");
 }
 

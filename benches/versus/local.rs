@@ -4,9 +4,9 @@
 //! row that shows just that.
 
 use crate::connect::{Connect, connections, connects};
-use crate::contest::{Contest, Figure, ROUNDS, SLICE, Start};
+use crate::contest::{Contest, Start};
 use crate::row::{Row, time};
-use crate::rows::{of_row, start_of};
+use crate::rows::{contest, of_row, start_of};
 use crate::runtimes::{self, Runtime};
 use futures_util::FutureExt;
 use futures_util::future::join;
@@ -37,19 +37,9 @@ const START_WORKERS: usize = 2;
 
 pub(crate) fn contests() -> Vec<Contest> {
     let rows = rows::<Liten>().into_iter().zip(rows::<Tokio>());
-    let contests = rows.map(|(liten, tokio)| contest(liten.name, vec![of(liten), of(tokio)]));
+    let contests =
+        rows.map(|(liten, tokio)| contest(liten.name, &GOALS, vec![of(liten), of(tokio)]));
     contests.chain([start_stop()]).collect()
-}
-
-fn contest(name: &str, lanes: Vec<(&'static str, Start)>) -> Contest {
-    let goal = GOALS.iter().find(|(known, _)| *known == name).map(|&(_, goal)| goal);
-    Contest {
-        name: name.to_owned(),
-        figures: vec![Figure { suffix: "", unit: "ns", goal }],
-        lanes,
-        slice: SLICE,
-        rounds: ROUNDS,
-    }
 }
 
 /// As `local_start`, of the multithreaded runtimes: threads, in the first place.
@@ -59,7 +49,7 @@ fn start_stop() -> Contest {
             |_: &R, iterations| time(iterations, || R::start(START_WORKERS).block_on(async {}));
         of_row(Row::new("start_stop", 1, live), START_WORKERS)
     }
-    contest("start_stop", vec![row::<runtimes::Liten>(), row::<runtimes::Tokio>()])
+    contest("start_stop", &GOALS, vec![row::<runtimes::Liten>(), row::<runtimes::Tokio>()])
 }
 
 fn of<L: Local>(row: Row<L>) -> (&'static str, Start) {

@@ -36,7 +36,7 @@ pub(crate) fn timers(workers: usize) -> Vec<Contest> {
     let mut timers = contests(workers, sleeps::rows(), sleeps::rows(), sleeps::rows());
     let lanes =
         vec![of_row(idle_timeout::<Liten>(), workers), of_row(idle_timeout::<Tokio>(), workers)];
-    timers.push(contest(IDLE_TIMEOUT, lanes));
+    timers.push(contest(IDLE_TIMEOUT, GOALS, lanes));
     timers
 }
 
@@ -59,13 +59,18 @@ fn contests(
     let all = |((liten, tokio), smol): ((Row<Liten>, Row<Tokio>), Row<Smol>)| {
         let name = liten.name;
         let lanes = vec![of_row(liten, workers), of_row(tokio, workers), of_row(smol, workers)];
-        contest(name, lanes)
+        contest(name, GOALS, lanes)
     };
     rows.map(all).collect()
 }
 
-fn contest(name: &str, lanes: Vec<(&'static str, Start)>) -> Contest {
-    let goal = GOALS.iter().find(|(known, _)| *known == name).map(|&(_, goal)| goal);
+/// A row that is measured in time, with the goal that the list has for it.
+pub(crate) fn contest(
+    name: &str,
+    goals: &[(&str, f64)],
+    lanes: Vec<(&'static str, Start)>,
+) -> Contest {
+    let goal = goals.iter().find(|(known, _)| *known == name).map(|&(_, goal)| goal);
     Contest {
         name: name.to_owned(),
         figures: vec![Figure { suffix: "", unit: "ns", goal }],

@@ -21,7 +21,7 @@ use std::num::NonZeroU32;
 const CHUNK: u32 = 256;
 /// No index: the end of a list.
 const NIL: u32 = u32::MAX;
-/// Every index is less than this. The numbers above are for those who link values, to say where a list ends.
+/// Every index is less than this. Code that links values uses the numbers above to say where a list ends.
 pub(crate) const INDICES: u32 = u32::MAX - 1_023;
 
 // How a key fits in a `usize`, the width of an event token. The two largest tokens are never keys: the two

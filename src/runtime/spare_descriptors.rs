@@ -8,7 +8,7 @@
 //!
 //! Between that close and the second try another thread may take the number. Then one less is kept, until
 //! [`SpareDescriptors::refill`] finds one that is free. Nothing here tries more than twice, so nothing turns:
-//! who calls has to wait before it calls again.
+//! the caller has to wait before it calls again.
 //!
 //! What each number is for, of [`KEPT`]:
 //!

@@ -64,7 +64,7 @@
 //
 // # A second borrow
 //
-// A sender that waits for the lock keeps out whoever wants to read after it, or readers could keep it waiting
+// A sender that waits for the lock keeps out readers that come after it, or readers could keep it waiting
 // for ever. But a thread that holds a `Ref` and borrows again would then wait for the sender, which waits for
 // that `Ref`; and so would a thread on which another one with a `Ref` waits. So a reader waits behind such a
 // sender only for a while, and then overtakes it.

@@ -1,5 +1,5 @@
 //! Closed sides that pass and closed sides that stay: a wait turns for no end that has passed, and an end
-//! that stays is told to whoever comes later.
+//! that stays is told to readers and writers that come later.
 
 #![allow(unsafe_code)]
 

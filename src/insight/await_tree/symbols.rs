@@ -24,7 +24,7 @@ const KEPT_FOR: Duration = Duration::from_secs(3);
 
 static USE: StaticMutex<Use> = StaticMutex::new(Use { users: 0, loads: 0, is_watched: false });
 
-/// Who needs what names are looked up in.
+/// How the debug information, in which names are looked up, is used.
 struct Use {
     /// How many [`Symbols`] there are.
     users: usize,

@@ -24,8 +24,8 @@ const NO_NETWORK: &str = "cargo looks up the project's crates in the registry, a
 const NEWER_FEATURE: &str = "If a newer tokio has it, add the name to [features] in the Cargo.toml of the \
     laid down package and in liten's tokio/face/Cargo.toml";
 
-/// Writes a line of the report. One that nobody can read, in a pipe that was closed, is not worth an end
-/// before the work is done.
+/// Writes a line of the report. A line that finds the pipe closed does not end the program before its work
+/// is done.
 pub(crate) fn say(what: &dyn fmt::Display) {
     let _ = writeln!(stdout(), "{what}");
 }

@@ -36,7 +36,7 @@ fn of_package(
     let mut files = vec![(format!("{name}/Cargo.toml"), manifest.to_string().into_bytes())];
     for path in files_under(&folder.join("src"))? {
         let inside = relative(folder, &path);
-        // Pictures are for those who read the sources in the repository, and hidden files are an editor's.
+        // Pictures are for readers of the repository, and hidden files are an editor's.
         if !inside.ends_with(".png") && !inside.contains("/.") {
             files.push((format!("{name}/{inside}"), read(&path)?));
         }

@@ -85,7 +85,7 @@ fn count_slowly(mut from: StdFile) -> usize {
     }
 }
 
-/// The mode belongs to the pipe, so whoever writes to it may have set it. Does not hold on tokio, which loses
+/// The mode belongs to the pipe, so any process that has it may set it. Does not hold on tokio, which loses
 /// what does not fit.
 fn a_large_output_arrives_in_a_pipe_in_non_blocking_mode() {
     for part in [WRITE_OUTPUT, WRITE_ERRORS] {

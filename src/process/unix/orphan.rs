@@ -7,7 +7,7 @@
 //! have to be one in every program that drops a child.
 //!
 //! When the driver closes it wakes all waiting futures, with an error. The orphan then goes to the rest
-//! ([`reaper`](super::reaper)).
+//! ([`reaper`]).
 //!
 //! # Looks
 //!

@@ -35,8 +35,11 @@
 //! given back. So a thread that is about to sleep without a limit gives it back, piece by piece
 //! ([`trim_some`]): the driver thread of a runtime with workers, when these have had nothing to do for some
 //! twenty milliseconds; and the thread that runs the tasks of a runtime without workers, once in [`QUIET`]
-//! and when its `block_on` ends. Bursts that follow each other sooner find their memory again. No thread
-//! wakes up for this, but for one whose sleep is divided in two, once.
+//! and when its `block_on` ends. Bursts that follow each other sooner find their memory again, unless another
+//! runtime of the program has come to rest in between: the depots are those of all. No thread wakes up for
+//! this, but for one whose sleep is divided in two, once. What a root, or a task of `spawn_pinned`, leaves
+//! beside workers that have slept all the time is given back when that root's `block_on` ends, or a worker
+//! has had something to do.
 //!
 //! The depots are used only while there is a runtime ([`User`]), and the last one that ends empties them. A
 //! thread's own lists are freed when the thread ends; threads of the blocking pool, which may be many, free
@@ -58,6 +61,7 @@ use std::cell::Cell;
 use std::ptr::{self, NonNull};
 // Not those of the shim: the models' cannot be in a static.
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
 /// Bytes per chain: few enough that a thread keeps some kilobytes only. Chains of 32 cells whatever their
@@ -278,7 +282,7 @@ impl SizeCache {
 fn give_back(chain: NonNull<Free>, class: usize) {
     if let Some(mut depot) = DEPOTS[class].try_lock() {
         // Ordering: Relaxed. The last user stores 0 before it takes the lock: if this comes after that, it
-        // sees the 0, and otherwise that finds the chain.
+        // sees the 0, and otherwise that finds the chain. It tries again while another thread has the lock.
         if depot.0.len() < chains_kept(class) && USERS.load(Ordering::Relaxed) > 0 {
             depot.0.push(chain);
             drop(depot);
@@ -298,7 +302,8 @@ pub(crate) fn is_filled() -> bool {
     AGES && FILLED.load(Ordering::Relaxed)
 }
 
-/// Gives back a piece of what is in the depots; some tenth of a millisecond. `false`: there was nothing.
+/// Gives back a piece of what is in the depots; some tenth of a millisecond. `false`: there was nothing that
+/// could be had without waiting.
 #[cold]
 pub(crate) fn trim_some() -> bool {
     is_filled() && trim_piece()
@@ -313,6 +318,21 @@ pub(crate) fn trim_if_alone() {
     }
 }
 
+/// Gives back what is in the depots, also in those that other threads use just now.
+fn trim_all() {
+    // In a forked child there may be locks that no thread will release.
+    const TRIES: usize = 100;
+    for _ in 0..TRIES {
+        while trim_piece() {}
+        // Ordering: Relaxed, set again by `trim_piece` where it did not get the lock.
+        if !FILLED.load(Ordering::Relaxed) {
+            return;
+        }
+        thread::yield_now();
+    }
+}
+
+/// Gives back a piece of one depot. `false`: there was nothing, but in depots that other threads use just now.
 fn trim_piece() -> bool {
     // Ordering: Relaxed; before the locks, see `give_back`.
     FILLED.store(false, Ordering::Relaxed);
@@ -376,7 +396,7 @@ impl User {
         }
         // Ordering: Relaxed, see `give_back`: the locks follow.
         if USERS.fetch_sub(1, Ordering::Relaxed) == 1 {
-            while trim_piece() {}
+            trim_all();
         }
     }
 }

@@ -6,6 +6,7 @@
 //! outer program is switched off. A value that is of no use is told on standard error, and the program goes
 //! on without a page. A program that a file's owner or group gives more rights than its user has does not
 //! read the variable, because that user would see what it does.
+#![allow(unsafe_code)]
 
 mod listen_address;
 
@@ -63,7 +64,20 @@ fn serve(value: &OsStr) -> io::Result<Server> {
 /// Whether the program may do what the user that has started it may not.
 #[cfg(unix)]
 fn has_raised_privileges() -> bool {
-    getuid() != geteuid() || getgid() != getegid()
+    getuid() != geteuid() || getgid() != getegid() || was_started_with_more_rights()
+}
+
+/// Whether the program's file has given it rights, also if the program has given them up since, or if they
+/// are capabilities.
+#[cfg(target_os = "linux")]
+fn was_started_with_more_rights() -> bool {
+    // SAFETY: it reads a value that the system has left in this process, and has no other conditions.
+    unsafe { nix::libc::getauxval(nix::libc::AT_SECURE) != 0 }
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn was_started_with_more_rights() -> bool {
+    false
 }
 
 /// Only Unix has files that give their rights to a program.

@@ -174,8 +174,8 @@ impl Builder {
 
         /// Sets a function that names each thread when it is made, in the place of [`Builder::thread_name`].
         ///
-        /// The runtime may hold a lock meanwhile: `f` must not use the runtime. After a panic of `f`, which
-        /// the panic hook reports, the thread has an empty name.
+        /// The runtime may hold a lock meanwhile: `f` must not use the runtime, nor wait for a lock that a task
+        /// may hold. After a panic of `f`, which the panic hook reports, the thread has an empty name.
         ///
         /// # Examples
         ///
@@ -496,15 +496,16 @@ fn likely_workers() -> usize {
 /// Blocking work holds up a clock that stands still: when there is none any more, the thread in
 /// the driver's seat looks whether everything else waits. And what the work has left is given back.
 fn on_idle(driver: Arc<Driver>, flavor: &Flavor) -> Box<dyn Fn() + Send + Sync> {
+    // The scheduler has the pool, where it asks it whether there is work: it must not be kept by it in turn.
     let scheduler = match flavor {
-        Flavor::MultiThread { scheduler, .. } => Some(scheduler.clone()),
+        Flavor::MultiThread { scheduler, .. } => Some(Arc::downgrade(scheduler)),
         Flavor::CurrentThread(_) | Flavor::Local(_) => None,
     };
     Box::new(move || {
         if driver.clock().is_stopped() {
             driver.wake();
         }
-        if let Some(scheduler) = &scheduler {
+        if let Some(scheduler) = scheduler.as_ref().and_then(Weak::upgrade) {
             scheduler.rouse_to_trim();
         }
     })

@@ -6,6 +6,7 @@
 //! else. The price is one call through a pointer per poll.
 
 use super::tokio_context;
+use crate::engine::task::budget;
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::mem;
@@ -19,7 +20,8 @@ pin_project! {
     /// Polls a root, and puts its output into the frame of `block_on`.
     ///
     /// The root is dropped by the poll that ends it, also by one that panics: its destructor belongs to the
-    /// runtime as all of it does, which the thread has left when `block_on` returns.
+    /// runtime as all of it does, which the thread has left when `block_on` returns. It has no budget: what it
+    /// drains must not find refused what the last poll has left none for.
     struct RootFuture<'a, F: Future> {
         #[pin]
         root: Option<F>,
@@ -48,7 +50,7 @@ struct Over<'a, F>(Pin<&'a mut Option<F>>);
 
 impl<F> Drop for Over<'_, F> {
     fn drop(&mut self) {
-        self.0.set(None);
+        budget::unlimited(|| self.0.set(None));
     }
 }
 

@@ -2,11 +2,16 @@
 
 use crate::guard::{guarded, named, until, workers};
 use crate::probe::{Bell, Count, OnDrop, Report};
+use futures_util::FutureExt;
 use liten::runtime::{Builder, Handle, Runtime};
+use liten::sync;
 use liten::task::{LocalExecutor, block_in_place, may_block, spawn_pinned};
 use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::mpsc;
+use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
@@ -329,5 +334,50 @@ fn two_runtimes_live_side_by_side() {
         });
         drop(one);
         two.block_on(task).unwrap();
+    });
+}
+
+/// A root that has used its budget up, with messages left, which its destructor takes.
+struct Drains<'a> {
+    messages: sync::mpsc::Receiver<usize>,
+    drained: &'a mut Vec<usize>,
+}
+
+impl Future for Drains<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            match self.messages.poll_recv(cx) {
+                Poll::Ready(message) => {
+                    let message = message.expect("there are more");
+                    self.drained.push(message);
+                }
+                Poll::Pending => return Poll::Ready(()),
+            }
+        }
+    }
+}
+
+impl Drop for Drains<'_> {
+    fn drop(&mut self) {
+        while let Some(Some(message)) = self.messages.recv().now_or_never() {
+            self.drained.push(message);
+        }
+    }
+}
+
+#[test]
+fn the_destructor_of_a_root_is_not_refused_what_the_root_has_spent() {
+    const MESSAGES: usize = 1_000;
+    guarded(|| {
+        let current_thread = Builder::new_current_thread().build().unwrap();
+        for runtime in [workers(1), current_thread] {
+            let (sender, messages) = sync::mpsc::channel(MESSAGES);
+            (0..MESSAGES).for_each(|message| sender.try_send(message).unwrap());
+            let mut drained = Vec::new();
+            runtime.block_on(Drains { messages, drained: &mut drained });
+            assert!(drained.into_iter().eq(0..MESSAGES));
+        }
     });
 }

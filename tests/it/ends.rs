@@ -1,7 +1,7 @@
 //! How tasks, handles and runtimes end when the end is not the usual one.
 
 use crate::guard::{guarded, until, workers};
-use liten::runtime::LocalRuntime;
+use liten::runtime::{Builder, LocalRuntime};
 use liten::task::{LocalExecutor, yield_now};
 use std::future::{Future, pending};
 use std::pin::{Pin, pin};
@@ -378,6 +378,33 @@ fn a_task_behind_a_fresh_worker_that_blocks_is_not_stranded() {
                 receiver.recv().unwrap();
             });
             runtime.block_on(task).unwrap();
+        }
+    });
+}
+
+/// What the program gave to a runtime goes with it, and so do its descriptors.
+#[test]
+fn nothing_of_a_runtime_outlives_it() {
+    guarded(|| {
+        for paused in [false, true] {
+            let mut multi_thread = Builder::new_multi_thread();
+            multi_thread.worker_threads(2);
+            for mut builder in [multi_thread, Builder::new_current_thread()] {
+                let given = Arc::new(());
+                let kept = given.clone();
+                builder
+                    .start_paused(paused)
+                    .on_task_spawn(move |_| assert!(Arc::strong_count(&kept) > 1));
+                let runtime = builder.build().unwrap();
+                runtime.block_on(async {
+                    liten::spawn(async {}).await.unwrap();
+                    liten::task::spawn_pinned(|| async {}).await.unwrap();
+                    liten::spawn_blocking(|| ()).await.unwrap();
+                    liten::time::sleep(Duration::from_millis(1)).await;
+                });
+                drop((runtime, builder));
+                until(|| Arc::strong_count(&given) == 1);
+            }
         }
     });
 }

@@ -9,8 +9,8 @@
 //!
 //! # What a shard tells without its lock
 //!
-//! `next` is a lower bound of the shard's earliest deadline. Only registering lowers it, only expiring and
-//! closing raise it; cancelling leaves it alone. A timeout that is registered and cancelled again and again,
+//! `next` is a lower bound of the shard's earliest deadline. Only registering lowers it; only expiring, closing
+//! and `jump` raise it; cancelling leaves it alone. A timeout that is registered and cancelled again and again,
 //! each time a little later, therefore moves it once per timeout's length and not twice per round, and
 //! neither the poller nor its alarm hears of the others. Nor do they hear of a timer that is put off: the
 //! wheel only notes the later deadline (see there). The price is one turn for nothing when the bound has
@@ -157,7 +157,7 @@ impl Timers {
     fn expire_exactly(&self, now_ns: u64, wakes: &mut Vec<Waker>) {
         let mut expired = Vec::new();
         for shard in &self.shards {
-            shard.expire_with(|wheel| wheel.expire_exactly(now_ns, &mut expired));
+            shard.change(|wheel| wheel.expire_exactly(now_ns, &mut expired));
         }
         expired.sort_by_key(|&(deadline, _)| deadline);
         wakes.extend(expired.into_iter().map(|(_, waker)| waker));
@@ -165,7 +165,7 @@ impl Timers {
 
     /// Moves a clock that stands still to the earliest deadline and fires what is due there.
     pub(super) fn jump(&self, wakes: &mut Vec<Waker>) {
-        let earliest = self.shards.iter().filter_map(|shard| shard.timers.lock().wheel.earliest());
+        let earliest = self.shards.iter().filter_map(|shard| shard.change(Wheel::earliest));
         let Some(moment) =
             earliest.min().and_then(|ns| self.epoch.checked_add(Duration::from_nanos(ns)))
         else {
@@ -348,17 +348,17 @@ impl Shard {
         loop {
             // Room is made without the lock, because all that is there may have to move.
             wakes.reserve(AT_ONCE);
-            if self.expire_with(|wheel| wheel.expire_some(now_ns, AT_ONCE, wakes)) {
+            if self.change(|wheel| wheel.expire_some(now_ns, AT_ONCE, wakes)) {
                 return;
             }
         }
     }
 
-    /// Calls `expire`, which takes what has expired out, and raises the bound.
+    /// Calls `change`, which takes out what has expired, or moves what was put off, and raises the bound.
     #[inline]
-    fn expire_with<R>(&self, expire: impl FnOnce(&mut Wheel<Waker>) -> R) -> R {
+    fn change<R>(&self, change: impl FnOnce(&mut Wheel<Waker>) -> R) -> R {
         let mut timers = self.timers.lock();
-        let result = expire(&mut timers.wheel);
+        let result = change(&mut timers.wheel);
         let next = timers.wheel.next_deadline().unwrap_or(NONE);
         // Ordering: Relaxed; a registrar that lowers it again does so under this lock, after this store.
         self.next.store(next, Ordering::Relaxed);

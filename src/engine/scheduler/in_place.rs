@@ -104,8 +104,9 @@ impl Shared {
         if self.idle.parked() != 0 {
             return;
         }
-        // The watchdog uses `try_lock`; here the thread may wait: no foreign code runs under this lock, and
-        // its holder may be starting a spare for another.
+        // The watchdog uses `try_lock`; here the thread may wait: its holder may be starting a spare for
+        // another. Of the program's code only the function that names threads runs under this lock, and its
+        // documentation says that it must not wait.
         let threads = self.threads.lock();
         let staying = self.size.staying();
         let blocked = |&index: &usize| self.slots.get(index).is_blocked_in_place();

@@ -23,6 +23,7 @@
 //! | is missing | no | no | no | |
 //! | works | yes | yes | yes | runs tasks, or is about to |
 //! | rests | no | yes | no | sleeps until it is called back, or the runtime is closed |
+//! | ends | as it was | until it is joined, or given up | no | has done its part of the end, if it had one |
 //!
 //! | from | to | by | when |
 //! |---|---|---|---|
@@ -561,7 +562,9 @@ fn rest(shared: &Arc<Shared>, index: usize, parker: &Parker) -> AfterTasks {
     let mut threads = shared.threads.lock();
     if shared.shutdown.is_closed() {
         drop(threads);
-        shared.worker_ends(index);
+        // In the role of one that drains: a destructor that would block the thread is refused, as it is by
+        // the other workers.
+        role::play(&Role::Drainer, || shared.worker_ends(index));
         return AfterTasks::End;
     }
     if index < shared.size.staying() {

@@ -392,17 +392,23 @@ impl WatchdogThread {
             return AfterSeat::Refused;
         };
         shared.add_awake();
+        // Once per rest: another runtime that is busy fills the depots again, and this one would wake up for
+        // it as long as it rests.
+        let mut has_trimmed = false;
         while self.wakes.is_empty() && !shared.shutdown.is_drained() {
             let may_sleep = || nothing_to_do(shared) && !self.history.awaits_end();
             let limit = match announce_sleep(shared, may_sleep) {
                 AfterLook::LookAgain => Some(LOOK),
-                AfterLook::Sleep => recycler::is_filled().then_some(QUIET),
+                // After the announcement: see `rouse_to_trim`.
+                AfterLook::Sleep => (!has_trimmed && recycler::is_filled()).then_some(QUIET),
             };
             if self.parker.enter_seat() == Announced::Sleep {
                 shared.turn(&mut seat, limit, &mut self.wakes);
             }
             self.parker.leave_seat();
-            if limit == Some(QUIET) {
+            // One that was roused meanwhile comes back.
+            has_trimmed = limit == Some(QUIET) && shared.watchdog.is_asleep();
+            if has_trimmed {
                 self.trim(shared, &mut seat);
             }
             shared.watchdog.end_sleep();

@@ -2,6 +2,13 @@
 
 use crate::engine::task::traced::{BASE, BASE_FILE};
 
+/// How many functions one way through the tree has at most, without those that stand for what is left out. A
+/// page writes, formats and drops a tree recursively, on a thread with a stack of 2 MiB, and indents each
+/// level: without a bound, a future that awaits itself 20,000 times would end the program.
+const MOST_ON_A_WAY: usize = 256;
+/// The name of the function that stands for those left out.
+const LEFT_OUT: &str = "…";
+
 /// One function on the way from the task to the place where it waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Frame {
@@ -20,15 +27,34 @@ pub(super) fn of_task(mut frames: Vec<Frame>) -> Option<Vec<Frame>> {
     let sources = frames[base].file.as_deref().and_then(own);
     frames.truncate(base);
     frames.retain(|frame| match &sources {
+        _ if frame.is_left_out() => true,
         Some(sources) if !frame.has_path() => frame.is_shown_by_file(sources),
         _ => frame.is_shown(),
     });
     frames.reverse();
     frames.dedup_by(|inner, outer| inner.is_macro_in(outer));
+    leave_out_the_middle(&mut frames);
     Some(frames)
 }
 
+/// The outermost say which task it is, and the innermost what it waits for.
+fn leave_out_the_middle(frames: &mut Vec<Frame>) {
+    if frames.len() > MOST_ON_A_WAY {
+        let end = frames.len() - MOST_ON_A_WAY / 2;
+        frames.splice(MOST_ON_A_WAY / 2..end, [Frame::left_out()]);
+    }
+}
+
 impl Frame {
+    /// Stands for functions that are left out.
+    pub(super) fn left_out() -> Self {
+        Self { function: LEFT_OUT.to_owned(), file: None, line: None }
+    }
+
+    fn is_left_out(&self) -> bool {
+        self.function == LEFT_OUT
+    }
+
     /// Whether it is the last frame that matters: those behind it have called the poll.
     pub(super) fn is_base(&self) -> bool {
         let in_file = self.file.as_deref().is_some_and(|file| file.ends_with(BASE_FILE));
@@ -124,7 +150,7 @@ fn own_crate() -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{BASE, BASE_FILE, Frame, of_task};
+    use super::{BASE, BASE_FILE, Frame, LEFT_OUT, MOST_ON_A_WAY, of_task};
 
     /// Name, file, line.
     fn stack(frames: &[(&str, &str, u32)]) -> Vec<Frame> {
@@ -196,6 +222,22 @@ mod tests {
         ];
         let kept = ["async fn src/main.rs:4", "poll /sources/liten/src/time/sleep.rs:3"];
         assert_eq!(shown(&frames), Some(kept.map(str::to_owned).to_vec()));
+    }
+
+    #[test]
+    fn of_very_many_functions_the_middle_is_left_out() {
+        let names: Vec<String> =
+            (0..MOST_ON_A_WAY + 1).rev().map(|n| format!("app::f{n}")).collect();
+        let mut frames: Vec<_> = names.iter().map(|name| (&**name, "", 0)).collect();
+        let base = format!("{BASE}::<x>");
+        frames.push((&base, "", 0));
+        let kept = shown(&frames).expect("it is of a traced poll");
+        assert_eq!(kept.len(), MOST_ON_A_WAY + 1);
+        assert_eq!((&*kept[0], &*kept[MOST_ON_A_WAY]), ("app::f0", &*names[0]));
+        assert_eq!(kept[MOST_ON_A_WAY / 2], LEFT_OUT);
+        frames.remove(0);
+        let kept = shown(&frames).expect("it is of a traced poll");
+        assert!(kept.len() == MOST_ON_A_WAY && !kept.contains(&LEFT_OUT.to_owned()), "{kept:?}");
     }
 
     #[test]

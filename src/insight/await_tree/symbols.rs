@@ -22,6 +22,10 @@ use std::time::Duration;
 
 const KEPT_FOR: Duration = Duration::from_secs(3);
 
+/// How many frames are named at each end of a stack. To name one can take a millisecond, where the
+/// dependencies of the program are not optimised.
+const MOST_AT_AN_END: usize = 1024;
+
 static USE: StaticMutex<Use> = StaticMutex::new(Use { users: 0, loads: 0, is_watched: false });
 
 /// How the debug information, in which names are looked up, is used.
@@ -53,18 +57,28 @@ impl Symbols {
         symbols
     }
 
-    /// The frames of a stack, the innermost first, to that of the traced poll.
+    /// The frames of a stack, the innermost first, to that of the traced poll. Of a stack with very many
+    /// frames, the middle is left out.
     pub(super) fn frames(&self, stack: &Stack) -> Vec<Frame> {
+        let addresses = stack.addresses();
         let mut frames = Vec::new();
-        for &address in stack.addresses() {
+        if addresses.len() <= 2 * MOST_AT_AN_END {
+            self.add_frames(addresses, &mut frames);
+        } else if !self.add_frames(&addresses[..MOST_AT_AN_END], &mut frames) {
+            frames.push(Frame::left_out());
+            self.add_frames(&addresses[addresses.len() - MOST_AT_AN_END..], &mut frames);
+        }
+        frames
+    }
+
+    /// Adds the frames at these addresses, to that of the traced poll; returns whether that is among them.
+    fn add_frames(&self, addresses: &[usize], frames: &mut Vec<Frame>) -> bool {
+        addresses.iter().any(|&address| {
             let before = frames.len();
             // Functions that are in line have the same address as the one that they are in.
             backtrace::resolve(address as *mut c_void, |symbol| frames.extend(self.frame(symbol)));
-            if frames[before..].iter().any(Frame::is_base) {
-                break;
-            }
-        }
-        frames
+            frames[before..].iter().any(Frame::is_base)
+        })
     }
 
     fn frame(&self, symbol: &Symbol) -> Option<Frame> {

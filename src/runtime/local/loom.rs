@@ -159,6 +159,24 @@ fn what_a_visit_leaves_behind_is_run_by_an_idle_one() {
     });
 }
 
+/// As before, by a call that is ready and kept: it ends with the poll that makes it ready.
+#[test]
+fn what_a_visit_that_is_kept_leaves_behind_is_run_by_an_idle_one() {
+    ::loom::model(|| {
+        let executor = LocalExecutor::new();
+        let (idle, waker) = Flag::new();
+        let mut first = pin!(executor.run(std::future::pending::<()>()));
+        assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        let mut kept = pin!(executor.run(async { executor.spawn(async {}) }));
+        let Poll::Ready(join) = kept.as_mut().poll(&mut Context::from_waker(Waker::noop())) else {
+            panic!("nothing is waited for");
+        };
+        assert!(idle.is_set());
+        assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        assert!(join.is_finished());
+    });
+}
+
 /// A task has yielded when the visit that has run it ends: the visit that is idle is woken for it, and then
 /// asks for its own next poll as long as the task yields.
 #[test]

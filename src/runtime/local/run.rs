@@ -5,6 +5,7 @@ use super::root::Root;
 use super::{LocalExecutor, TASKS};
 use pin_project_lite::pin_project;
 use std::future::Future;
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -12,6 +13,14 @@ pin_project! {
     /// The future of [`LocalExecutor::run`]: one poll of it is one function, whatever it runs.
     pub(super) struct Run<'e, 'a, F> {
         executor: &'e LocalExecutor<'a>,
+        // Until the future is ready, or has panicked.
+        #[pin]
+        call: Option<Call<'e, F>>,
+    }
+}
+
+pin_project! {
+    struct Call<'e, F> {
         // Dropped before the visit, which sees what its destructor spawns.
         #[pin]
         future: F,
@@ -24,7 +33,8 @@ pin_project! {
 
 impl<'e, 'a, F> Run<'e, 'a, F> {
     pub(super) fn new(executor: &'e LocalExecutor<'a>, future: F) -> Self {
-        Self { executor, future, root: None, visit: Visit::new(executor.home()) }
+        let call = Call { future, root: None, visit: Visit::new(executor.home()) };
+        Self { executor, call: Some(call) }
     }
 }
 
@@ -33,7 +43,35 @@ impl<F: Future> Future for Run<'_, '_, F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        let (executor, visit) = (*this.executor, this.visit.into_ref());
+        let mut over = Over(this.call);
+        let call =
+            over.0.as_mut().as_pin_mut().expect("a future that is ready is not polled again");
+        let polled = call.poll(this.executor, cx);
+        if polled.is_pending() {
+            mem::forget(over);
+        }
+        polled
+    }
+}
+
+/// Drops the future and then the visit, with the poll that ends them and not with the [`Run`]: the caller may
+/// keep that, and a visit that is not dropped does not tell the idle ones what it has left to them.
+struct Over<'p, 'e, F>(Pin<&'p mut Option<Call<'e, F>>>);
+
+impl<F> Drop for Over<'_, '_, F> {
+    fn drop(&mut self) {
+        self.0.set(None);
+    }
+}
+
+impl<F: Future> Call<'_, F> {
+    fn poll(
+        self: Pin<&mut Self>,
+        executor: &LocalExecutor<'_>,
+        cx: &mut Context<'_>,
+    ) -> Poll<F::Output> {
+        let this = self.project();
+        let visit = this.visit.into_ref();
         let _polling = executor.polling();
         // What others have sent comes before what the root spawns.
         visit.begin();

@@ -11,7 +11,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use liten::insight::{AwaitNode, AwaitTree, AwaitTreeError, Builder, TaskState};
 use liten::net::TcpStream;
-use liten::runtime::{Handle, LocalRuntime, Runtime};
+use liten::runtime::{self, Handle, LocalRuntime, Runtime};
 use liten::sync::{Mutex, oneshot};
 use liten::task::{JoinHandle, JoinSet, TaskId, yield_now};
 use liten::time::sleep;
@@ -20,6 +20,7 @@ use std::convert::Infallible;
 use std::env;
 use std::future::{Future, pending, poll_fn};
 use std::io::Write;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::task::Poll;
@@ -255,6 +256,38 @@ fn places_with_the_same_way_are_counted_and_very_many_are_left_out() {
         assert_eq!(tree.left_out(), 36, "{tree}");
         let text = tree.to_string();
         assert!(text.contains("(64 times)") && text.contains("and 36 places more"), "{text}");
+    });
+}
+
+/// A program with threads that have large stacks has trees all the same, also on a thread with a small one.
+#[test]
+fn a_future_that_awaits_itself_very_often_has_a_tree_of_a_bounded_size() {
+    const STACK: usize = 512 << 20;
+    async fn innermost() {
+        sleep(HOUR).await;
+    }
+    fn nested(times: usize) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(async move {
+            match times {
+                0 => innermost().await,
+                _ => nested(times - 1).await,
+            }
+        })
+    }
+    async fn outermost() {
+        nested(20_000).await
+    }
+    guarded(|| {
+        let runtime = runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_stack_size(STACK)
+            .build()
+            .unwrap();
+        let task = runtime.spawn(outermost());
+        let tree = tree_with(runtime.handle(), task.id(), "innermost");
+        let text = tree.to_string();
+        assert!(text.contains("outermost") && text.contains("…"), "{text}");
+        assert!(text.lines().count() < 300, "{text}");
     });
 }
 

@@ -385,6 +385,24 @@ fn a_clock_that_stands_still_jumps_past_a_deadline_that_was_put_off() {
     }
 }
 
+/// Otherwise a timer that another thread registers, between the deadline that was given up and the one that
+/// never comes, would not ring for the holder of the seat, who sleeps without a limit.
+#[test]
+fn a_clock_that_stands_still_forgets_a_deadline_that_was_put_off_for_ever() {
+    let driver = driver(1);
+    driver.stop_clock().expect("a clock that goes");
+    let start = driver.clock().now();
+    let mut timer = TimerEntry::new(driver.timers().shard(0).clone(), start + HOUR);
+    assert_eq!(poll(&mut timer, Waker::noop()), Poll::Pending);
+    timer.reset(start + 24 * 365 * 700 * HOUR);
+    let mut wakes = Vec::new();
+    driver.begin_quiescent_point(true, &mut wakes);
+    assert_eq!((wakes.len(), driver.clock().now()), (0, start));
+    let far = super::since(driver.timers().epoch, start + 500 * 24 * 365 * HOUR);
+    let next = driver.timers().next_deadline();
+    assert!(next.is_none_or(|next| next > far), "{next:?}");
+}
+
 /// The waker is foreign code: it may panic, and it may come back to the shard.
 #[test]
 fn a_reset_to_what_is_due_outlives_the_waker_that_it_calls() {

@@ -199,11 +199,9 @@ impl Project {
         said(&output).lines().any(comes)
     }
 
-    /// Runs cargo with these arguments and the caller's.
+    /// Runs an update with these arguments and the caller's.
     pub(crate) fn cargo(&self, arguments: &[String]) -> Result<Output, String> {
-        // An update is there to write the file that this one wants to stay.
-        let more = self.arguments.iter().filter(|argument| *argument != "--locked");
-        self.run(tool("cargo").args(arguments).args(more))
+        self.run(tool("cargo").args(arguments).args(update::arguments(&self.arguments)))
     }
 
     fn run(&self, command: &mut Command) -> Result<Output, String> {

@@ -2,6 +2,7 @@
 
 use crate::finding::{self, Finding};
 use crate::graph::{Graph, Tokio};
+use crate::interrupt;
 use crate::kept::Kept;
 use crate::patch::{Manifest, resolved};
 use crate::submodule;
@@ -205,7 +206,10 @@ impl Project {
     }
 
     fn run(&self, command: &mut Command) -> Result<Output, String> {
-        output(command.current_dir(&self.folder))
+        interrupt::check()?;
+        let output = output(command.current_dir(&self.folder))?;
+        interrupt::check()?;
+        Ok(output)
     }
 }
 

@@ -29,7 +29,7 @@ fn main() -> ExitCode {
 }
 
 fn lay(folder: &str) -> Result<String, String> {
-    let release = packer::lay(&packer::home(), Path::new(folder))?;
+    let release = packer::lay(&packer::home(), Path::new(folder), &mut |_| Ok(()))?;
     let from_here = if Path::new(folder).is_relative() { ", if that lies here" } else { "" };
     Ok(format!(
         "The package named tokio, with the files of tokio {release} and with liten, lies in {folder}. Add to \

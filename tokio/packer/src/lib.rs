@@ -26,7 +26,7 @@ pub fn home() -> PathBuf {
     told.or_else(compiled).expect("this package lies in `tokio`")
 }
 
-/// Is called with the path of each file before that is written or removed. An error of its own stops the work.
+/// Is called with the path of each file before that is written or removed. Its error stops the work.
 pub type Before<'a> = &'a mut dyn FnMut(&Path) -> Result<(), String>;
 
 /// Lays the package down in a folder, and returns which release of tokio its files are from.

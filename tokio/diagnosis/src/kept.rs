@@ -320,7 +320,7 @@ mod tests {
         let mut kept = KeptFolder::new(&folder.join("laid"));
         kept.keep(&folder.join("laid/src/one.rs")).expect("it can be read");
         fs::remove_file(folder.join("laid/src/one.rs")).expect("the file is there");
-        link_to(&notes.join("one"), &folder.join("laid/src/one.rs")).expect("it can be made");
+        link_to(notes.join("one"), folder.join("laid/src/one.rs")).expect("it can be made");
         drop(kept);
         assert!(!folder.join("laid/src/one.rs").is_symlink());
         assert_eq!(fs::read_to_string(notes.join("one")).ok().as_deref(), Some("after"));

@@ -3,9 +3,10 @@
 //!
 //! cargo drops a patch that does not fit with a warning at most, and the program then runs on real tokio.
 //! What it has chosen stands in the answer of `cargo metadata`, and why, in the requirements there. The
-//! exit code is 0 if the patch is in effect. The project's files are afterwards what they were before, unless
-//! `--mend` asks for more: then it does what it would tell the user to do, where nothing is to be decided,
-//! and puts all of it back if the patch is not in effect after that.
+//! exit code is 0 if the patch is in effect. What cargo has to write for its answer is put back, unless
+//! `--mend` asks for more: then the doctor does what it would tell the user to do, where nothing is to be
+//! decided, and puts all of it back if the patch is not in effect after that. A signal that can be handled
+//! has the same end.
 
 mod change;
 mod finding;

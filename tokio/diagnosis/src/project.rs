@@ -128,7 +128,7 @@ impl Project {
         }
     }
 
-    /// The updates that let liten's package take the place of a tokio. The lock file stays as it is.
+    /// The updates that let liten's package take the place of a tokio. The lock file is put back.
     fn update(&self, tokio: &str) -> Update {
         let found = self.updates(tokio, &[]);
         // What lies in cargo's cache may be enough.

@@ -3,22 +3,28 @@
 
 # Builds a program of this workspace, and says in `built` where it lies. $1: its package.
 #
-# This happens in the folder of this workspace, because rustup and cargo go by the current directory: the toolchain that
-# the caller's project pins, and the flags and the platform that it sets, are for the project alone. The program itself
-# then runs where the caller is. `cargo run` would also set variables that hide the project's toolchain from it.
+# This happens in the uppermost folder, because rustup and cargo look for files in the current directory and in all above
+# it: the toolchain, the flags, the platform and the registry in the files of the caller's project are for that project,
+# and a clone of liten may lie inside of it. What the caller's variables say holds here, too, but for the platform. The
+# program itself then runs where the caller is. `cargo run` would also set variables that hide the project's toolchain
+# from it.
 build() {
-    local messages
+    local messages name
     command -v cargo >/dev/null || {
         printf 'error: there is no cargo on the PATH. Install Rust, for example from https://rustup.rs\n' >&2
         exit 1
     }
-    case ${CARGO_TARGET_DIR-} in
-    '' | /*) ;;
-    *) export CARGO_TARGET_DIR=$PWD/$CARGO_TARGET_DIR ;;
-    esac
+    # A path that is relative begins where the caller is.
+    for name in CARGO_TARGET_DIR CARGO_BUILD_TARGET_DIR CARGO_HOME RUSTUP_HOME; do
+        case ${!name-} in
+        '' | /*) ;;
+        *) export "$name=$PWD/${!name}" ;;
+        esac
+    done
     # rustup installs what is missing, or updates what is there, unless it is told not to.
-    messages=$(cd "$home" && env -u CARGO_BUILD_TARGET -u RUST_LIB_BACKTRACE RUST_BACKTRACE=0 RUSTUP_AUTO_INSTALL=0 \
-        cargo build --quiet --locked --package "$1" --message-format=json-render-diagnostics) || {
+    messages=$(cd / && env -u CARGO_BUILD_TARGET -u RUST_LIB_BACKTRACE RUST_BACKTRACE=0 RUSTUP_AUTO_INSTALL=0 \
+        cargo build --quiet --locked --manifest-path "$home/Cargo.toml" --package "$1" \
+        --message-format=json-render-diagnostics) || {
         printf 'error: the program behind this command could not be built. %s %s\n%s\n%s\n%s\n' \
             'It needs Rust' "$(sed -nE 's/^rust-version = "(.*)"/\1/p' "$home/face/Cargo.toml") or newer." \
             "If it is for want of the network, run this with it once; after that all lies in cargo's cache:" \

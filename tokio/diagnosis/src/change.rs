@@ -1,11 +1,12 @@
 //! A change of a project, and all that are made together.
 
+use crate::interrupt;
 use crate::kept::{Kept, KeptFolder, replace};
 use crate::project::{Project, said};
 use crate::update;
 use crate::words::{quoted, say};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// One change. It is printed as what a user would do instead.
 #[derive(Debug, PartialEq, Eq)]
@@ -44,8 +45,10 @@ impl<'a> Changes<'a> {
     pub(crate) fn make(&mut self, step: &Step) -> Result<(), String> {
         match step {
             Step::Lay { folder } => {
-                self.folders.push(KeptFolder::new(folder)?);
-                packer::lay(&packer::home(), folder)?;
+                self.folders.push(KeptFolder::new(folder));
+                let kept = self.folders.last_mut().expect("one was added");
+                let mut keep = |path: &Path| interrupt::check().and_then(|()| kept.keep(path));
+                packer::lay(&packer::home(), folder, &mut keep)?;
             }
             Step::Edit { manifest, text, .. } => {
                 self.keep(manifest.clone())?;

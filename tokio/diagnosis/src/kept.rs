@@ -1,11 +1,13 @@
 //! What is put back as it was.
 
 use crate::words::complain;
-use packer::is_laid_down;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{ErrorKind, Result as IoResult};
+#[cfg(unix)]
+use std::os::unix::fs::symlink as link_to;
 use std::path::{Path, PathBuf};
+use std::process;
 
 /// Puts a file back when it is dropped, as it was when this was made. cargo has no stable way to resolve a
 /// project without writing its lock file.
@@ -56,30 +58,35 @@ impl Drop for Kept {
     }
 }
 
-/// Puts a folder back in which the package is laid down. It holds the files in memory, some five megabytes.
+/// Puts back the files that are written and removed while the package is laid down in a folder. Others in it
+/// stay: another run may have laid it down in the same place at the same time.
 pub(crate) struct KeptFolder {
     folder: PathBuf,
-    /// The uppermost folder that was not there.
-    new: Option<PathBuf>,
-    before: BTreeMap<PathBuf, Vec<u8>>,
+    before: BTreeMap<PathBuf, There>,
+    /// The folders that were not there.
+    new: BTreeSet<PathBuf>,
     stays: bool,
 }
 
 impl KeptFolder {
-    pub(crate) fn new(folder: &Path) -> Result<Self, String> {
-        let named = |error| format!("{}: {error}", folder.display());
-        let new = folder.ancestors().take_while(|above| !above.exists()).last();
-        // A folder with something else in it is refused, and may be of any size.
-        let before = match is_laid_down(folder) {
-            true => contents(folder).map_err(named)?,
-            false => BTreeMap::new(),
-        };
-        let (folder, new) = (folder.to_owned(), new.map(Path::to_owned));
-        Ok(Self { folder, new, before, stays: false })
+    pub(crate) fn new(folder: &Path) -> Self {
+        let (before, new) = (BTreeMap::new(), BTreeSet::new());
+        Self { folder: folder.to_owned(), before, new, stays: false }
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.folder
+    }
+
+    /// Looks at a file that is about to be written or removed. The first look counts.
+    pub(crate) fn keep(&mut self, path: &Path) -> Result<(), String> {
+        if !self.before.contains_key(path) {
+            let there = There::at(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let above = path.ancestors().skip(1).take_while(|above| !above.exists());
+            self.new.extend(above.map(Path::to_owned));
+            self.before.insert(path.to_owned(), there);
+        }
+        Ok(())
     }
 
     /// Lets the folder be what it has become.
@@ -88,33 +95,23 @@ impl KeptFolder {
     }
 
     pub(crate) fn has_changed(&self) -> bool {
-        match &self.new {
-            Some(new) => new.exists(),
-            // One that is not marked after it was to be laid down is one that was refused.
-            None => {
-                is_laid_down(&self.folder)
-                    && contents(&self.folder).ok() != Some(self.before.clone())
-            }
-        }
+        self.before.iter().any(|(path, there)| there.differs(path))
     }
 
     fn put_back(&self) -> IoResult<()> {
-        match &self.new {
-            _ if self.stays || !self.has_changed() => return Ok(()),
-            Some(new) => return fs::remove_dir_all(new),
-            None => {}
+        if self.stays {
+            return Ok(());
         }
-        let now = contents(&self.folder)?;
-        for path in now.keys().filter(|path| !self.before.contains_key(*path)) {
-            fs::remove_file(path)?;
+        for (path, there) in self.before.iter().filter(|(path, there)| there.differs(path)) {
+            there.put_back(path)?;
         }
-        for (path, bytes) in
-            self.before.iter().filter(|(path, bytes)| now.get(*path) != Some(bytes))
-        {
-            if let Some(above) = path.parent() {
-                fs::create_dir_all(above)?;
+        // Those inside come after those around them.
+        for folder in self.new.iter().rev() {
+            match fs::remove_dir(folder) {
+                Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {}
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                done => done?,
             }
-            replace(path, bytes)?;
         }
         Ok(())
     }
@@ -128,27 +125,62 @@ impl Drop for KeptFolder {
     }
 }
 
-/// All files in a folder, without what has been built there.
-fn contents(folder: &Path) -> IoResult<BTreeMap<PathBuf, Vec<u8>>> {
-    let mut found = BTreeMap::new();
-    for entry in folder.read_dir()? {
-        let path = entry?.path();
-        if !path.is_dir() {
-            let bytes = fs::read(&path)?;
-            found.insert(path, bytes);
-        } else if !path.ends_with("target") && !path.ends_with(".git") {
-            found.append(&mut contents(&path)?);
+/// What is in the place of a file. What a link leads to is not looked at: it is not the folder's.
+enum There {
+    Nothing,
+    File(Vec<u8>),
+    Link(PathBuf),
+}
+
+impl There {
+    fn at(path: &Path) -> IoResult<Self> {
+        match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::Nothing),
+            Err(error) => Err(error),
+            Ok(found) if found.is_symlink() => fs::read_link(path).map(Self::Link),
+            Ok(_) => fs::read(path).map(Self::File),
         }
     }
-    Ok(found)
+
+    fn differs(&self, path: &Path) -> bool {
+        match (self, Self::at(path)) {
+            (Self::Nothing, Ok(Self::Nothing)) => false,
+            (Self::File(one), Ok(Self::File(other))) => *one != other,
+            (Self::Link(one), Ok(Self::Link(other))) => *one != other,
+            _ => true,
+        }
+    }
+
+    fn put_back(&self, path: &Path) -> IoResult<()> {
+        let is_file = matches!(self, Self::File(_));
+        // A file is replaced in one step, but not through a link.
+        if path.is_symlink() || !is_file && path.exists() {
+            fs::remove_file(path)?;
+        }
+        if let (Self::File(_) | Self::Link(_), Some(above)) = (self, path.parent()) {
+            fs::create_dir_all(above)?;
+        }
+        match self {
+            Self::Nothing => Ok(()),
+            Self::File(bytes) => replace(path, bytes),
+            Self::Link(to) => link_to(to, path),
+        }
+    }
+}
+
+/// Other systems want to know what the link leads to, and that may not be there.
+#[cfg(not(unix))]
+fn link_to(_: &Path, _: &Path) -> IoResult<()> {
+    Err(ErrorKind::Unsupported.into())
 }
 
 /// Gives a file another text in one step, so that neither an interruption nor a full disk leaves half of it.
+/// Two runs may do so at the same time: each has a name of its own for what it writes first.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> IoResult<()> {
     // A link stays one.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".tokio-on-liten");
+    name.push(format!(".tokio-on-liten-{}", process::id()));
     let beside = path.with_file_name(name);
     let written = fs::write(&beside, bytes).and_then(|()| {
         if let Ok(there) = fs::metadata(&path) {
@@ -165,6 +197,8 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> IoResult<()> {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
+    use super::link_to;
     use super::{Kept, KeptFolder, replace};
     use std::fs;
     use std::path::{Path, PathBuf};
@@ -207,8 +241,11 @@ mod tests {
         for (name, text) in [("LAID-DOWN", ""), ("src/one.rs", "1"), ("src/two.rs", "2")] {
             write(&folder.join(name), text);
         }
-        let kept = KeptFolder::new(&folder).expect("it can be read");
+        let mut kept = KeptFolder::new(&folder);
         assert!(!kept.has_changed());
+        for name in ["src/one.rs", "src/two.rs", "src/new/three.rs"] {
+            kept.keep(&folder.join(name)).expect("it can be read");
+        }
         fs::remove_dir_all(folder.join("src")).expect("the folder goes away");
         for (name, text) in
             [("src/one.rs", "other"), ("src/new/three.rs", "3"), ("target/built", "")]
@@ -220,8 +257,7 @@ mod tests {
         let read = |name: &str| fs::read_to_string(folder.join(name)).ok();
         assert_eq!(read("src/one.rs").as_deref(), Some("1"));
         assert_eq!(read("src/two.rs").as_deref(), Some("2"));
-        assert_eq!(read("src/new/three.rs"), None);
-        assert!(read("target/built").is_some());
+        assert!(!folder.join("src/new").exists() && read("target/built").is_some());
         fs::remove_dir_all(folder).expect("the folder goes away");
     }
 
@@ -229,17 +265,65 @@ mod tests {
     fn a_folder_that_was_not_there_goes_with_those_above_it_and_a_foreign_one_is_left_alone() {
         let folder = folder("new");
         let deep = folder.join("a/b");
-        let kept = KeptFolder::new(&deep).expect("there is nothing to read");
+        let mut kept = KeptFolder::new(&deep);
+        kept.keep(&deep.join("LAID-DOWN")).expect("there is nothing to read");
         write(&deep.join("LAID-DOWN"), "");
         drop(kept);
         assert!(folder.exists() && !folder.join("a").exists());
 
         write(&folder.join("thesis"), "mine");
-        let kept = KeptFolder::new(&folder).expect("it can be read");
+        let kept = KeptFolder::new(&folder);
         write(&folder.join("thesis"), "mine, too");
         assert!(!kept.has_changed());
         drop(kept);
         assert_eq!(fs::read_to_string(folder.join("thesis")).ok().as_deref(), Some("mine, too"));
+        fs::remove_dir_all(folder).expect("the folder goes away");
+    }
+
+    #[test]
+    fn what_another_run_has_laid_down_in_the_same_new_folder_stays() {
+        let folder = folder("shared");
+        let shared = folder.join("a/b");
+        let mut kept = KeptFolder::new(&shared);
+        kept.keep(&shared.join("src/one.rs")).expect("there is nothing to read");
+        write(&shared.join("src/one.rs"), "");
+        write(&shared.join("of-the-other"), "");
+        drop(kept);
+        assert!(shared.join("of-the-other").exists());
+        assert!(!shared.join("src").exists());
+        fs::remove_dir_all(folder).expect("the folder goes away");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_put_back_as_a_link_and_what_it_leads_to_is_not_looked_at() {
+        let folder = folder("link");
+        let (link, notes) = (folder.join("laid/src/notes"), folder.join("notes"));
+        write(&folder.join("laid/LAID-DOWN"), "");
+        write(&folder.join("laid/src/one.rs"), "");
+        write(&notes.join("one"), "before");
+        for after in [None, Some("a file in its place")] {
+            link_to(&notes, &link).expect("the link can be made");
+            let mut kept = KeptFolder::new(&folder.join("laid"));
+            kept.keep(&link).expect("it can be read");
+            fs::remove_file(&link).expect("the link is there");
+            if let Some(text) = after {
+                write(&link, text);
+            }
+            write(&notes.join("one"), "after");
+            drop(kept);
+            assert_eq!(fs::read_link(&link).ok().as_ref(), Some(&notes));
+            assert_eq!(fs::read_to_string(notes.join("one")).ok().as_deref(), Some("after"));
+            fs::remove_file(&link).expect("the link is there");
+        }
+        // A file whose place a link has taken comes back without a word to what that leads to.
+        let mut kept = KeptFolder::new(&folder.join("laid"));
+        kept.keep(&folder.join("laid/src/one.rs")).expect("it can be read");
+        fs::remove_file(folder.join("laid/src/one.rs")).expect("the file is there");
+        link_to(notes.join("one"), folder.join("laid/src/one.rs")).expect("it can be made");
+        drop(kept);
+        assert!(!folder.join("laid/src/one.rs").is_symlink());
+        assert_eq!(fs::read_to_string(notes.join("one")).ok().as_deref(), Some("after"));
         fs::remove_dir_all(folder).expect("the folder goes away");
     }
 
@@ -251,7 +335,8 @@ mod tests {
         replace(&path, b"after").expect("the file can be written");
         assert_eq!(fs::read_to_string(&path).ok().as_deref(), Some("after"));
         // The name under which it is written first is taken by a folder.
-        fs::create_dir(folder.join("Cargo.toml.tokio-on-liten")).expect("the folder can be made");
+        let beside = format!("Cargo.toml.tokio-on-liten-{}", std::process::id());
+        fs::create_dir(folder.join(beside)).expect("the folder can be made");
         assert!(replace(&path, b"never").is_err());
         assert_eq!(fs::read_to_string(&path).ok().as_deref(), Some("after"));
         fs::remove_dir_all(folder).expect("the folder goes away");

@@ -3,14 +3,16 @@
 //!
 //! cargo drops a patch that does not fit with a warning at most, and the program then runs on real tokio.
 //! What it has chosen stands in the answer of `cargo metadata`, and why, in the requirements there. The
-//! exit code is 0 if the patch is in effect. The project's files are afterwards what they were before, unless
-//! `--mend` asks for more: then it does what it would tell the user to do, where nothing is to be decided,
-//! and puts all of it back if the patch is not in effect after that.
+//! exit code is 0 if the patch is in effect. What cargo has to write for its answer is put back, unless
+//! `--mend` asks for more: then the doctor does what it would tell the user to do, where nothing is to be
+//! decided, and puts all of it back if the patch is not in effect after that. A signal that can be handled
+//! has the same end.
 
 mod change;
 mod finding;
 mod flags;
 mod graph;
+mod interrupt;
 mod kept;
 mod mend;
 mod patch;
@@ -36,11 +38,12 @@ use words::{complain, say};
 const MENDS: usize = 4;
 
 fn main() -> ExitCode {
-    match answer() {
+    match interrupt::watch().and_then(|()| answer()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            complain(&error);
+            // What a signal has made fail is told as that.
+            complain(&interrupt::check().err().unwrap_or(error));
             ExitCode::FAILURE
         }
     }
@@ -52,7 +55,7 @@ fn answer() -> Result<bool, String> {
     let finding = match project.toolchain()? {
         Some(refusal) => refusal,
         None => match order {
-            Order::Look => project.finding()?,
+            Order::Look => found(&project)?,
             Order::Mend { place } => mended(&project, place.as_deref())?,
         },
     };
@@ -70,10 +73,17 @@ fn answer() -> Result<bool, String> {
     Ok(place.is_none() && matches!(finding, Finding::InEffect { .. }))
 }
 
+/// What cargo says of a project, unless a signal has kept it from saying all.
+fn found(project: &Project) -> Result<Finding, String> {
+    let finding = project.finding()?;
+    interrupt::check()?;
+    Ok(finding)
+}
+
 /// Mends what can be mended, and says what it does. Returns what it has found last: what it has found
 /// before that is no longer so. `place` is where the package lies or is to be laid down.
 fn mended(project: &Project, place: Option<&Path>) -> Result<Finding, String> {
-    let mut finding = project.finding()?;
+    let mut finding = found(project)?;
     let mut changes = Changes::new(project);
     for _ in 0..MENDS {
         let steps = mend::steps(&finding, place)?;
@@ -82,14 +92,15 @@ fn mended(project: &Project, place: Option<&Path>) -> Result<Finding, String> {
         }
         for step in &steps {
             changes.make(step)?;
+            interrupt::check()?;
             say(&format!("Done: {step}"));
         }
-        let found = project.finding()?;
+        let next = found(project)?;
         // What has not helped once is not done again.
-        if found == finding {
+        if next == finding {
             break;
         }
-        finding = found;
+        finding = next;
     }
     if matches!(finding, Finding::InEffect { .. }) {
         changes.stay();

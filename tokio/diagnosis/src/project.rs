@@ -2,6 +2,7 @@
 
 use crate::finding::{self, Finding};
 use crate::graph::{Graph, Tokio};
+use crate::interrupt;
 use crate::kept::Kept;
 use crate::patch::{Manifest, resolved};
 use crate::submodule;
@@ -127,7 +128,7 @@ impl Project {
         }
     }
 
-    /// The updates that let liten's package take the place of a tokio. The lock file stays as it is.
+    /// The updates that let liten's package take the place of a tokio. The lock file is put back.
     fn update(&self, tokio: &str) -> Update {
         let found = self.updates(tokio, &[]);
         // What lies in cargo's cache may be enough.
@@ -199,15 +200,16 @@ impl Project {
         said(&output).lines().any(comes)
     }
 
-    /// Runs cargo with these arguments and the caller's.
+    /// Runs an update with these arguments and the caller's.
     pub(crate) fn cargo(&self, arguments: &[String]) -> Result<Output, String> {
-        // An update is there to write the file that this one wants to stay.
-        let more = self.arguments.iter().filter(|argument| *argument != "--locked");
-        self.run(tool("cargo").args(arguments).args(more))
+        self.run(tool("cargo").args(arguments).args(update::arguments(&self.arguments)))
     }
 
     fn run(&self, command: &mut Command) -> Result<Output, String> {
-        output(command.current_dir(&self.folder))
+        interrupt::check()?;
+        let output = output(command.current_dir(&self.folder))?;
+        interrupt::check()?;
+        Ok(output)
     }
 }
 

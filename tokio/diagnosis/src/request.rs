@@ -41,9 +41,28 @@ impl Request {
                 None => folder = Some(PathBuf::from(argument)),
             }
         }
+        refuse_other_files(&arguments)?;
         let folder = project_folder(&folder.unwrap_or_else(|| ".".into()))?;
         Ok(Self { order, project: Project { folder, arguments } })
     }
+}
+
+/// Refuses what names the manifest or the lock file to cargo. The doctor puts back the lock file of the
+/// project in FOLDER, and would not know that cargo writes another one.
+fn refuse_other_files(arguments: &[OsString]) -> Result<(), String> {
+    let names = |argument: &OsString, option: &str| {
+        let rest = argument.to_str().and_then(|text| text.strip_prefix(option));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+    };
+    for option in ["--manifest-path", "--lockfile-path"] {
+        if arguments.iter().any(|argument| names(argument, option)) {
+            return Err(format!(
+                "FOLDER says which project is meant, so leave out `{option}`: name the folder of its \
+                 Cargo.toml, in which or above which its lock file lies"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Puts the home in for a tilde, which shells leave as it is behind an equals sign.
@@ -101,6 +120,18 @@ mod tests {
         for given in [&["--wend", "."][..], &["--help"], &["--mends"], &["--mend="]] {
             let error = request(given).err().expect("it is no such option");
             assert!(error.starts_with("usage: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_argument_that_names_other_files_of_the_project_is_refused() {
+        for given in [
+            &[".", "--manifest-path", "x/Cargo.toml"][..],
+            &[".", "--manifest-path=x/Cargo.toml"],
+            &["--mend", ".", "--locked", "--lockfile-path", "x/Cargo.lock"],
+        ] {
+            let error = request(given).err().expect("the project is named twice");
+            assert!(error.contains("FOLDER") && error.contains("-path"), "{error}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! The update of a lock file that brings liten's package.
 
+use std::ffi::OsString;
+
 /// What has to be updated.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Update {
@@ -25,6 +27,27 @@ pub(crate) fn precise(tokio: &str, version: &str) -> Vec<String> {
 /// The update of all crates.
 pub(crate) fn all() -> Vec<String> {
     vec!["update".to_owned()]
+}
+
+/// Those of the caller's arguments that an update gets: where cargo looks for crates, and its configuration.
+/// The others are for `cargo metadata`. An update does not know all of them, and some change its words, which
+/// are read here.
+pub(crate) fn arguments(given: &[OsString]) -> Vec<OsString> {
+    let mut arguments = Vec::new();
+    let mut given = given.iter();
+    while let Some(argument) = given.next() {
+        let text = argument.to_string_lossy();
+        if text == "--config" || text == "-Z" {
+            arguments.push(argument.clone());
+            arguments.extend(given.next().cloned());
+        } else if text == "--offline" || text.starts_with("--config=") || text.starts_with("-Z") {
+            arguments.push(argument.clone());
+        } else if text == "--frozen" {
+            // That is `--locked` too, and an update is there to write the file which that keeps as it is.
+            arguments.push("--offline".into());
+        }
+    }
+    arguments
 }
 
 /// The commands as the user would type them, each in a line.
@@ -75,7 +98,8 @@ pub(crate) fn locked(lock: &str, name: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{all, commands, in_the_way, locked, of, precise};
+    use super::{all, arguments, commands, in_the_way, locked, of, precise};
+    use std::ffi::OsString;
 
     #[test]
     fn the_crates_in_the_way_are_those_that_cargo_names() {
@@ -89,6 +113,22 @@ versions that meet the requirements `^0.8.18` (locked to 0.8.21) are: 0.8.21
         let names = in_the_way(said);
         assert_eq!(names, ["futures-core", "futures-util", "crossbeam-utils", "crossbeam-deque"]);
         assert!(in_the_way("error: no such command").is_empty());
+    }
+
+    #[test]
+    fn an_update_gets_those_arguments_of_the_caller_that_say_what_it_finds() {
+        for (given, passed_on) in [
+            ("--features a --offline", "--offline"),
+            ("-F a,b -q", ""),
+            ("--filter-platform=x --filter-platform x -vv", ""),
+            ("--no-default-features --config a=1 --config=b=2", "--config a=1 --config=b=2"),
+            ("-Z one -Ztwo --color always", "-Z one -Ztwo"),
+            ("--locked", ""),
+            ("--frozen", "--offline"),
+        ] {
+            let given: Vec<OsString> = given.split(' ').map(OsString::from).collect();
+            assert_eq!(arguments(&given).join(" ".as_ref()), passed_on, "{given:?}");
+        }
     }
 
     #[test]

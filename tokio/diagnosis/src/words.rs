@@ -8,6 +8,7 @@ use crate::update;
 use std::fmt;
 use std::io::{Write, stderr, stdout};
 use std::path::Path;
+use toml_edit::Value;
 
 const CIRCLE: &str = "cargo finds a circle: this project asks for liten with one of the features \
     `tokio-io`, `hyper`, `tokio-context` or `full`, which stand on the real tokio. With liten's package in \
@@ -198,7 +199,8 @@ fn other_litens(f: &mut fmt::Formatter<'_>, ours: &Tokio, litens: &[Liten]) -> f
         )?;
         match Path::new(&ours.place).parent().filter(|folder| folder.is_dir()) {
             Some(folder) => {
-                write!(f, "liten = {{ path = \"{}\" }}", folder.join("liten").display())?;
+                let path = Value::from(folder.join("liten").display().to_string());
+                write!(f, "liten = {{ path = {path} }}")?;
             }
             None => f.write_str("the liten that lies beside tokio there")?,
         }

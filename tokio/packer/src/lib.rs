@@ -26,12 +26,15 @@ pub fn home() -> PathBuf {
     told.or_else(compiled).expect("this package lies in `tokio`")
 }
 
+/// Is called with the path of each file before that is written or removed. Its error stops the work.
+pub type Before<'a> = &'a mut dyn FnMut(&Path) -> Result<(), String>;
+
 /// Lays the package down in a folder, and returns which release of tokio its files are from.
 ///
 /// # Errors
 ///
 /// Says why it cannot. A folder that has other files in it is left alone.
-pub fn lay(home: &Path, folder: &Path) -> Result<String, String> {
+pub fn lay(home: &Path, folder: &Path, before: Before<'_>) -> Result<String, String> {
     let release = Release::find(home)?;
     let mut parcel = Parcel::default();
     for (path, bytes) in release.files()? {
@@ -40,7 +43,7 @@ pub fn lay(home: &Path, folder: &Path) -> Result<String, String> {
     edits::apply(&mut parcel)?;
     parcel.name_licence()?;
     parcel.put_ours(home)?;
-    parcel.write(folder)?;
+    parcel.write(folder, before)?;
     Ok(release.version().to_owned())
 }
 

@@ -2,6 +2,7 @@
 //! checksums of another release of tokio into `upstream/files`.
 
 use std::env;
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -9,11 +10,10 @@ const USAGE: &str = "usage: bash tokio/lay DIR
 Lays the package named tokio down in DIR: a new or empty folder, or one that was laid down before.";
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> =
-        env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
-    let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["--record"] => packer::record(&packer::home()),
-        [folder] if !folder.starts_with('-') => lay(folder),
+    let arguments: Vec<OsString> = env::args_os().skip(1).collect();
+    let done = match &arguments[..] {
+        [option] if option == "--record" => packer::record(&packer::home()),
+        [folder] if !folder.to_string_lossy().starts_with('-') => lay(Path::new(folder)),
         _ => Err(USAGE.to_owned()),
     };
     match done {
@@ -28,12 +28,47 @@ fn main() -> ExitCode {
     }
 }
 
-fn lay(folder: &str) -> Result<String, String> {
-    let release = packer::lay(&packer::home(), Path::new(folder))?;
-    let from_here = if Path::new(folder).is_relative() { ", if that lies here" } else { "" };
+fn lay(folder: &Path) -> Result<String, String> {
+    let release = packer::lay(&packer::home(), folder, &mut |_| Ok(()))?;
+    let from_here = if folder.is_relative() { ", if that lies here" } else { "" };
+    let (path, but) = match toml(folder) {
+        Some(path) => (path, ""),
+        None => ("\"DIR\"".to_owned(), ", with its path for DIR, which has to be UTF-8 there"),
+    };
     Ok(format!(
-        "The package named tokio, with the files of tokio {release} and with liten, lies in {folder}. Add to \
-         the Cargo.toml of the workspace's root{from_here}:\n\n[patch.crates-io]\n\
-         tokio = {{ path = \"{folder}\" }}\n\nand run once: cargo update -p tokio"
+        "The package named tokio, with the files of tokio {release} and with liten, lies in {}. Add to the \
+         Cargo.toml of the workspace's root{from_here}{but}:\n\n[patch.crates-io]\n\
+         tokio = {{ path = {path} }}\n\nand run once: cargo update -p tokio",
+        folder.display()
     ))
+}
+
+/// A path as a manifest writes it, with its quotes. A manifest is UTF-8, and a path need not be.
+fn toml(path: &Path) -> Option<String> {
+    Some(toml_edit::Value::from(path.to_str()?).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::toml;
+    use std::path::Path;
+    use toml_edit::Value;
+
+    #[test]
+    fn a_manifest_reads_the_path_that_was_written_for_it() {
+        assert_eq!(toml(Path::new("../tokio")).as_deref(), Some("\"../tokio\""));
+        for path in ["a \"b\"", r"a\b", "it's", "it's \"b\"", "a\nb", "'''\"\"\"\\"] {
+            let written = toml(Path::new(path)).expect("it is UTF-8");
+            let read: Value = written.parse().expect("it is a value");
+            assert_eq!(read.as_str(), Some(path), "{written}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_path_that_no_manifest_can_have_is_none() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        assert_eq!(toml(Path::new(OsStr::from_bytes(b"not-\xff"))), None);
+    }
 }

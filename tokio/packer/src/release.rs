@@ -6,9 +6,16 @@ use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Returns the uppermost folder, in which cargo is called. It and rustup look for files in the current
+/// directory and in all above it, and a clone of liten may lie inside of a project that has such files.
+fn outside(home: &Path) -> PathBuf {
+    let top = home.ancestors().last().filter(|top| top.has_root());
+    top.unwrap_or(Path::new("/")).to_owned()
+}
+
 /// Returns the platform that cargo itself was built for.
-fn host(home: &Path) -> Option<String> {
-    let output = output(tool("cargo").arg("-vV").current_dir(home)).ok()?;
+fn host(outside: &Path) -> Option<String> {
+    let output = output(tool("cargo").arg("-vV").current_dir(outside)).ok()?;
     let said = String::from_utf8(output.stdout).ok()?;
     said.lines().find_map(|line| line.strip_prefix("host: ")).map(ToOwned::to_owned)
 }
@@ -23,16 +30,19 @@ pub(crate) struct Release {
 impl Release {
     /// Lets cargo find the release that `upstream/Cargo.toml` names, and fetch it if it is not there.
     pub(crate) fn find(home: &Path) -> Result<Self, String> {
-        let manifest = home.join("upstream/Cargo.toml");
+        let outside = outside(home);
+        // What is relative would not be found from there.
+        let manifest = std::path::absolute(home.join("upstream/Cargo.toml"))
+            .map_err(|error| format!("{}: {error}", home.display()))?;
         let mut ask = tool("cargo");
         ask.args(["metadata", "--format-version=1", "--locked", "--manifest-path"]).arg(&manifest);
         // Of the workspace's other crates cargo then asks only for those that this command was built from.
         // Without it, it asks for those of every platform, and finds them only with the network.
-        if let Some(host) = host(home) {
+        if let Some(host) = host(&outside) {
             ask.args(["--filter-platform", &host]);
         }
         // Its lock is this workspace's, not that of a program whose build calls this.
-        let output = output(ask.current_dir(home).env_remove("CARGO_TARGET_DIR"))?;
+        let output = output(ask.current_dir(&outside).env_remove("CARGO_TARGET_DIR"))?;
         if !output.status.success() {
             return Err(format!(
                 "cargo could not get the release of tokio that {} names. It needs the network once; after \

@@ -14,13 +14,13 @@
 //! needs a driver. So the thread looks every now and then, soon after the child was left and then each
 //! second.
 
-use super::Process;
+use super::{Process, try_wait_through};
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use parking_lot::Mutex;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::process::{self, Child};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::process::{self, Child, ExitStatus};
 use std::thread;
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ static REST: Mutex<Rest> = Mutex::new(Rest { children: Vec::new(), reaper: None 
 
 /// Reaps the process some time after it has ended.
 pub(super) fn leave(process: Process) {
-    let Process { child, exit } = process;
+    let Process { child, exit, .. } = process;
     add(child, exit.into_descriptor());
 }
 
@@ -114,11 +114,19 @@ fn look_and_register(registry: &Registry) -> Option<bool> {
 impl Rest {
     fn look(&mut self) {
         // An error means that the system knows nothing of it any more.
-        self.children.retain_mut(|left| matches!(left.child.try_wait(), Ok(None)));
+        self.children.retain_mut(|left| matches!(left.try_wait(), Ok(None)));
     }
 }
 
 impl Left {
+    /// Through the descriptor, if there is one: see `pidfd.rs`.
+    fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
+        match &self.descriptor {
+            Some(descriptor) => try_wait_through(descriptor.as_fd(), &mut self.child),
+            None => self.child.try_wait(),
+        }
+    }
+
     /// Returns whether its end is an event.
     fn register(&mut self, registry: &Registry) -> bool {
         if let (Some(descriptor), false) = (&self.descriptor, self.is_registered) {

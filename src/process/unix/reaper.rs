@@ -13,6 +13,24 @@
 //! Where the system gives no pidfd, nothing tells of the end of one child alone. A listener for `SIGCHLD`
 //! needs a driver. So the thread looks every now and then, soon after the child was left and then each
 //! second.
+//!
+//! # Whether there is a thread
+//!
+//! | `reaper` | thread | children | one more is left |
+//! |---|---|---|---|
+//! | `None` | none | none; or those for which the system gave no thread | starts a thread |
+//! | `Some`, of this process | there | those that it waits for | wakes the thread |
+//! | `Some`, of the parent of a fork | none here | its, which the next look forgets | starts a thread |
+//!
+//! The thread ends when it finds no child, and then writes `None` under the same lock. So a child that is
+//! left beside that comes before it, and the thread stays, or after it, and starts another one. A child that
+//! is left while the thread sleeps is in the list before the thread is woken, and a wake that comes before
+//! the sleep ends it at once.
+//!
+//! `is_registered` is true of a child whose descriptor the thread's poller knows, and becomes true once. The
+//! poller goes with its thread, which leaves no child behind, so the next thread finds none that is
+//! registered with another poller. Where it stays false, because there is no descriptor or the poller refuses
+//! it, the thread looks every now and then.
 
 use super::{Process, try_wait_through};
 use mio::unix::SourceFd;

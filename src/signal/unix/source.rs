@@ -33,6 +33,21 @@
 //! room that the reads have made. So it is the handler's, and the look sees the count. Model:
 //! `a_signal_that_finds_the_socket_full_is_seen`.
 //!
+//! # From the first listener to the end
+//!
+//! | the source is | its handlers | a listener | a new listener |
+//! |---|---|---|---|
+//! | open | count and write | waits | is added |
+//! | ended | count | is told of what it has missed, then of the end | is refused |
+//! | dropped | are taken away | as before: it keeps its `Listeners` | is refused by the driver |
+//!
+//! It is open as long as the driver keeps its waker. It has ended when the driver was closed and the look
+//! after that has told `Kinds`. It is dropped when nothing keeps it any more.
+//!
+//! It does not go back, and each state is passed once. A driver that is closed while its source is opened
+//! leads to the same: the first look finds the end. The source is dropped as soon as the last look is over,
+//! because a closed driver keeps no waker.
+//!
 //! # Fork
 //!
 //! A child that has not reached its `exec` shares the sockets but not the counts. A signal to it therefore

@@ -10,19 +10,31 @@
 //! the bytes were accepted, and are to arrive. So it holds up the end of the runtime as a write does that
 //! blocks in the system.
 //!
+//! # How a wait learns of the end
+//!
+//! A waker is left with the token of the runtime, and hangs up a socket that `poll` watches beside the
+//! descriptor. The end cannot come unnoticed between the two: a hang-up is a state and not an event. It
+//! stays, and `poll` reports it also if it came before the call.
+//!
+//! The socket takes two descriptors. A program that has none left can read all the same: `poll` then returns
+//! after each 64 milliseconds, and the token is asked.
+//!
 //! # When `poll` is wrong
 //!
 //! It may say that a descriptor is ready, and the next call may say `WouldBlock` all the same: another
 //! process was faster, a lock of a part of the file is in the way, or the device knows no `poll`. So such
 //! rounds pause, first for a millisecond and then for longer, and the thread takes no processor from
-//! others.
+//! others. A signal that ends `poll` says nothing about the descriptor, so `poll` is repeated and no round is
+//! counted.
 //!
 //! Rejected: to put the descriptor back into blocking mode, which the other processes do not expect; and to
 //! register it with the driver, because a runtime without workers polls only while a thread is in `block_on`.
 
+use crate::engine::cancellation::CancellationToken;
 use crate::engine::ended::ended;
 use crate::runtime::blocking_task::CLOSED;
 use crate::runtime::context;
+use crate::runtime::spare_descriptors::is_lacking;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::future::Future;
@@ -30,7 +42,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
 /// What can be waited for.
 pub use std::os::fd::AsFd as Waitable;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::pin::pin;
 use std::sync::Arc;
@@ -38,6 +50,9 @@ use std::task::{Context, Wake, Waker};
 
 /// The pauses are of 1, 2, 4, … milliseconds, and at most of this power of two.
 const LONGEST_PAUSE: u32 = 6;
+
+/// How many milliseconds a wait lasts that can only ask whether the runtime has ended.
+const ROUND: u16 = 64;
 
 /// Reads some bytes, as a blocking read does.
 ///
@@ -62,7 +77,7 @@ pub fn read(source: &mut (impl Read + Waitable), buf: &mut [u8]) -> io::Result<u
 /// The error of the write other than `WouldBlock` and `Interrupted`.
 pub fn write(to: &mut (impl Write + Waitable), bytes: &[u8]) -> io::Result<usize> {
     once(|| to.write(bytes))
-        .unwrap_or_else(|| patiently(to, PollFlags::POLLOUT, None, |to| to.write(bytes)))
+        .unwrap_or_else(|| patiently(to, PollFlags::POLLOUT, Ending::Ignored, |to| to.write(bytes)))
 }
 
 /// Writes all of the bytes, as a blocking write does.
@@ -86,7 +101,8 @@ pub fn write_all(to: &mut (impl Write + Waitable), mut bytes: &[u8]) -> io::Resu
 ///
 /// As [`write`].
 pub fn flush(to: &mut (impl Write + Waitable)) -> io::Result<()> {
-    once(|| to.flush()).unwrap_or_else(|| patiently(to, PollFlags::POLLOUT, None, |to| to.flush()))
+    once(|| to.flush())
+        .unwrap_or_else(|| patiently(to, PollFlags::POLLOUT, Ending::Ignored, |to| to.flush()))
 }
 
 /// The result of a call that did not have to wait.
@@ -100,16 +116,44 @@ fn once<R>(mut call: impl FnMut() -> io::Result<R>) -> Option<io::Result<R>> {
     }
 }
 
-/// Waits before each `call` until `descriptor` is ready for it; gives up when `ending` hangs up.
+/// How a wait learns that the runtime of its thread has ended.
+#[derive(Clone, Copy)]
+enum Ending<'a> {
+    /// It does not.
+    Ignored,
+    /// The socket hangs up.
+    Line(&'a UnixStream),
+    /// The token is asked after each round.
+    Asked(&'a CancellationToken),
+}
+
+impl<'a> Ending<'a> {
+    fn line(self) -> Option<&'a UnixStream> {
+        match self {
+            Self::Line(line) => Some(line),
+            Self::Ignored | Self::Asked(_) => None,
+        }
+    }
+
+    /// How long one `poll` for a descriptor may take.
+    fn round(self) -> PollTimeout {
+        match self {
+            Self::Asked(_) => ROUND.into(),
+            Self::Ignored | Self::Line(_) => PollTimeout::NONE,
+        }
+    }
+}
+
+/// Waits before each `call` until `descriptor` is ready for it; gives up when `ending` has come.
 fn patiently<D: AsFd, R>(
     descriptor: &mut D,
     wanted: PollFlags,
-    ending: Option<&UnixStream>,
+    ending: Ending<'_>,
     mut call: impl FnMut(&mut D) -> io::Result<R>,
 ) -> io::Result<R> {
     let mut pause = None;
     loop {
-        wait(descriptor.as_fd().into(), wanted, ending, PollTimeout::NONE)?;
+        while !wait(Some(descriptor.as_fd()), wanted, ending, ending.round())? {}
         if let Some(power) = pause {
             wait(None, wanted, ending, PollTimeout::from(1_u16 << power))?;
         }
@@ -120,26 +164,28 @@ fn patiently<D: AsFd, R>(
     }
 }
 
-/// Sleeps until `descriptor` is ready, or for so long.
+/// Sleeps until `descriptor` is ready, a signal comes, or so long. Returns whether it is ready, for all that
+/// is known.
 fn wait(
-    descriptor: Option<std::os::fd::BorrowedFd<'_>>,
+    descriptor: Option<BorrowedFd<'_>>,
     wanted: PollFlags,
-    ending: Option<&UnixStream>,
+    ending: Ending<'_>,
     timeout: PollTimeout,
-) -> io::Result<()> {
+) -> io::Result<bool> {
+    let line = ending.line().map(|line| PollFd::new(line.as_fd(), PollFlags::POLLIN));
     let descriptor = descriptor.map(|descriptor| PollFd::new(descriptor, wanted));
-    let ending = ending.map(|ending| PollFd::new(ending.as_fd(), PollFlags::POLLIN));
-    let has_ending = ending.is_some();
-    let mut asked: Vec<PollFd<'_>> = ending.into_iter().chain(descriptor).collect();
-    match poll(&mut asked, timeout) {
-        // It may be ready: the call says so.
-        Err(Errno::EINTR) => return Ok(()),
-        result => drop(result?),
-    }
-    match has_ending && asked[0].any() == Some(true) {
-        true => Err(ended(CLOSED)),
-        false => Ok(()),
-    }
+    let mut asked: Vec<PollFd<'_>> = line.into_iter().chain(descriptor).collect();
+    let is_ready = match poll(&mut asked, timeout) {
+        // The call has written nothing into `asked`.
+        Err(Errno::EINTR) => false,
+        result => result? > 0,
+    };
+    let has_ended = match ending {
+        Ending::Ignored => false,
+        Ending::Line(_) => is_ready && asked[0].any() == Some(true),
+        Ending::Asked(token) => token.is_cancelled(),
+    };
+    if has_ended { Err(ended(CLOSED)) } else { Ok(is_ready) }
 }
 
 /// Hangs up when it is woken.
@@ -152,17 +198,20 @@ impl Wake for Line {
     }
 }
 
-/// Calls `f` with a descriptor that hangs up when the runtime of this thread ends, if it is in one.
-fn told_of_the_end<R>(f: impl FnOnce(Option<&UnixStream>) -> io::Result<R>) -> io::Result<R> {
+/// Calls `f` with what tells it that the runtime of this thread ends, if it is in one.
+fn told_of_the_end<R>(f: impl FnOnce(Ending<'_>) -> io::Result<R>) -> io::Result<R> {
     let Some(ending) = context::ending() else {
-        return f(None);
+        return f(Ending::Ignored);
     };
-    let (ours, theirs) = UnixStream::pair()?;
+    let (ours, theirs) = match UnixStream::pair() {
+        Err(error) if is_lacking(&error) => return f(Ending::Asked(&ending)),
+        pair => pair?,
+    };
     let waker = Waker::from(Arc::new(Line(theirs)));
     let mut ending = pin!(ending.cancelled_owned());
     match ending.as_mut().poll(&mut Context::from_waker(&waker)).is_ready() {
         true => Err(ended(CLOSED)),
-        false => f(Some(&ours)),
+        false => f(Ending::Line(&ours)),
     }
 }
 

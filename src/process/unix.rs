@@ -10,7 +10,7 @@ mod sigchld;
 pub(super) use self::pipe::{Input, Output};
 
 #[cfg(target_os = "linux")]
-use self::pidfd::Exit;
+use self::pidfd::{Exit, try_wait as try_wait_through};
 #[cfg(not(target_os = "linux"))]
 use self::sigchld::Exit;
 use nix::libc;
@@ -18,10 +18,22 @@ use std::io;
 use std::process::{Child, ExitStatus};
 use std::task::{Context, Poll, ready};
 
-/// A process whose end has not been seen.
+/// No child has a descriptor.
+#[cfg(not(target_os = "linux"))]
+fn try_wait_through(
+    _: std::os::fd::BorrowedFd<'_>,
+    child: &mut Child,
+) -> io::Result<Option<ExitStatus>> {
+    child.try_wait()
+}
+
+/// A process that was started, and at the end how it has ended.
 pub(super) struct Process {
     child: Child,
     exit: Exit,
+    /// Of a child that is reaped. The system tells it once, and the door for the package named `tokio` asks
+    /// again.
+    status: Option<ExitStatus>,
 }
 
 impl Process {
@@ -29,7 +41,7 @@ impl Process {
     pub(super) fn new(mut child: Child) -> io::Result<Self> {
         reaper::look_after_the_rest();
         match Exit::of(&child) {
-            Ok(exit) => Ok(Self { child, exit }),
+            Ok(exit) => Ok(Self { child, exit, status: None }),
             Err(error) => {
                 // The error that is returned matters more than one of these two.
                 let _ = child.kill();
@@ -44,6 +56,9 @@ impl Process {
     }
 
     pub(super) fn kill(&mut self) -> io::Result<()> {
+        if self.status.is_some() {
+            return Ok(());
+        }
         match self.exit.kill(&mut self.child) {
             // It has ended, and other code has waited for it.
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
@@ -52,14 +67,21 @@ impl Process {
     }
 
     pub(super) fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
-        self.child.try_wait()
+        if self.status.is_none() {
+            self.status = self.exit.try_wait(&mut self.child)?;
+        }
+        Ok(self.status)
     }
 
     pub(super) fn poll_wait(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<ExitStatus>> {
+        if let Some(status) = self.status {
+            return Poll::Ready(Ok(status));
+        }
         let result = ready!(self.exit.poll(&mut self.child, cx));
+        self.status = result.as_ref().ok().copied();
         reaper::look_after_the_rest();
         // A runtime that has ended reports nothing, but the child may have ended, too.
-        Poll::Ready(result.or_else(|error| self.child.try_wait().ok().flatten().ok_or(error)))
+        Poll::Ready(result.or_else(|error| self.try_wait().ok().flatten().ok_or(error)))
     }
 
     /// No caller wants to know how it ends, but it must not stay in the system's table.

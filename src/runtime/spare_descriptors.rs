@@ -3,12 +3,27 @@
 //! A program that has used up its descriptors is one that a page should show. But the page's connection is a
 //! descriptor, and so is a file under `/proc`. So while a page is open, some descriptors are kept that lead
 //! to nothing. What needs one and finds none closes one of these, and tries again at once. When it is done,
-//! its own descriptor becomes the kept one: `dup2` puts another file in its place, so that at no moment its
-//! number is free for others.
+//! its own descriptor becomes the kept one: `dup2` puts another kept file in its place, so that its number is
+//! not free for others in between.
 //!
-//! Between that close and the second try another thread may take the number. Then one less is kept, until
-//! [`SpareDescriptors::refill`] finds one that is free. Nothing here tries more than twice, so nothing turns:
-//! the caller has to wait before it calls again.
+//! # How many there are
+//!
+//! Never more than are wanted; all changes are made under one lock. There may be fewer:
+//!
+//! | what happens | it leaves |
+//! |---|---|
+//! | a spare one is closed for something | one less, until that is given back |
+//! | another thread takes the number between that close and the second try | one less |
+//! | what was made with it is closed without that: a connection that cannot be registered | one less |
+//! | it is given back while none is kept that `dup2` could copy, or `dup2` fails | one more, or as many |
+//!
+//! In the last case the descriptor is closed and a new one is opened. Another thread may take the number
+//! between the two.
+//!
+//! [`SpareDescriptors::refill`] brings back those that are missing, as soon as there are descriptors again.
+//! The page's thread calls it before it waits for a connection, and again every now and then while some are
+//! missing. Nothing here tries more than twice, so nothing turns: the caller has to wait before it calls
+//! again.
 //!
 //! What each number is for, of [`KEPT`]:
 //!

@@ -48,6 +48,9 @@ pub struct Signal {
 ///   of.
 /// * The first listener for a kind in a runtime is told of the signals that come after it was made.
 ///
+/// It is the task that goes on, and not the loop. So if one task runs two such loops, as with `join!`, the
+/// one may miss a signal that the other was told of.
+///
 /// A task that has been without a listener for long, while more than a thousand others dropped theirs, may
 /// count as a new one.
 ///

@@ -69,9 +69,12 @@
 // that `Ref`; and so would a thread on which another one with a `Ref` waits. So a reader waits behind such a
 // sender only for a while, and then overtakes it.
 //
-// With each time that a sender is overtaken the while becomes twice as long, until it has sent. So readers
-// that hold each value for a time come to wait for longer than that: then the last `Ref` goes before the
-// next reader overtakes, and the sender has the lock.
+// With each time that a sender is overtaken the while becomes twice as long, until a sender has had the lock.
+// So readers that hold each value for a time come to wait for longer than that: then the last `Ref` goes
+// before the next reader overtakes, and the sender has the lock. A sender that has had the lock ends the
+// count whatever it has done there. It may have sent, which the version shows. It may also have left the
+// value, or its closure may have panicked. Then the count would go on with the next sender, and a second
+// borrow would wait for long although no sender was overtaken often.
 //
 // Rejected: to overtake always (with two readers on two cores a sender may wait for ever). A count of the
 // `Ref`s of each thread, by which a second borrow would not wait at all: four instructions more for each
@@ -94,6 +97,7 @@ use crate::engine::sync_shim::{Arc, RwLock, RwLockReadGuard, read_or_overtake};
 use crate::engine::task::budget;
 use crate::runtime::context;
 use std::fmt;
+use std::mem;
 use std::time::Duration;
 
 const CLOSED: usize = 1;
@@ -129,7 +133,7 @@ struct Shared<T> {
     receivers: AtomicUsize,
     value: RwLock<T>,
     /// The version of the value that a sender waits to replace, and in the bits below it how often readers
-    /// have overtaken that sender.
+    /// have overtaken senders since one of them has had the lock. A count of another version is over.
     overtakings: AtomicUsize,
 }
 
@@ -170,7 +174,8 @@ impl<T> Shared<T> {
         }
     }
 
-    /// How often readers have overtaken the sender that waits to replace the present value.
+    /// How often readers have overtaken a sender that waits for the present value, since one has had the
+    /// lock.
     fn overtaken(&self) -> u32 {
         // Ordering: Relaxed: a number from which only the length of a wait follows.
         let word = self.overtakings.load(Ordering::Relaxed);
@@ -188,6 +193,17 @@ impl<T> Shared<T> {
 
     fn notify_receivers(&self) {
         context::wake_together(|| self.changed.iter().for_each(Notify::notify_waiters));
+    }
+}
+
+/// Ends the count of overtakings when a sender releases the lock without a new version, by a panic, too. It
+/// is dropped under the lock. So no reader that has overtaken counts at the same time.
+struct Unsent<'a>(&'a AtomicUsize);
+
+impl Drop for Unsent<'_> {
+    fn drop(&mut self) {
+        // Ordering: Relaxed, as in `Shared::overtaken`.
+        self.0.store(0, Ordering::Relaxed);
     }
 }
 
@@ -335,9 +351,12 @@ impl<T> Sender<T> {
         F: FnOnce(&mut T) -> bool,
     {
         let mut value = self.shared.value.write();
+        let unsent = Unsent(&self.shared.overtakings);
         if !modify(&mut value) {
+            // `unsent` goes before the lock.
             return false;
         }
+        mem::forget(unsent);
         // Ordering: Release pairs with the Acquire in `Shared::state`.
         self.shared.state.fetch_add(STEP, Ordering::Release);
         drop(value);

@@ -32,6 +32,10 @@
 //! is not known, or on systems other than Linux and Android. An operation is believed then. The program's own
 //! word is not, because it may not have tried anything; tokio, too, keeps all closed bits then.
 //!
+//! A program may name bits of a direction that it did not wait for. An event shows the program only what it
+//! waited for, so an event without closed bits does not mean that the source has none. Each closed bit of the
+//! *state* that would go is asked about.
+//!
 //! A bit is asked about after the operation and cleared only if no event came since before it. So an end that
 //! comes during the question is an event of its own, and stays (model
 //! `an_end_that_comes_beside_the_question_is_kept`).
@@ -163,7 +167,7 @@ impl Registration {
     ///
     /// As [`would_block`](Self::would_block).
     pub(crate) fn refuted(&self, event: ReadyEvent, wanted: Ready) -> io::Result<()> {
-        let kept = self.asked(event).unwrap_or(Ready::EMPTY);
+        let kept = self.asked(wanted).unwrap_or(Ready::EMPTY);
         self.clear_bits(
             event,
             what_goes(wanted, kept) | wanted.intersection(Ready::PRIORITY_CLOSED),
@@ -175,13 +179,16 @@ impl Registration {
     ///
     /// The caller borrows the source, so that the system can be asked about its descriptor.
     pub(crate) fn disowned(&self, event: ReadyEvent, bits: Ready) {
-        let kept = self.asked(event).unwrap_or(CLOSED);
+        let kept = self.asked(bits).unwrap_or(CLOSED);
         let _ = self.clear_bits(event, what_goes(bits, kept));
     }
 
-    /// What of `event` is an end that the system still reports. `None`: it cannot be asked.
-    fn asked(&self, event: ReadyEvent) -> Option<Ready> {
-        if !event.ready.intersects(CLOSED) {
+    /// What is an end that the system still reports, before `bits` are cleared. `None`: it cannot be asked.
+    fn asked(&self, bits: Ready) -> Option<Ready> {
+        // The state decides, and not what the program was shown of it. An end that comes after this look is a
+        // later event, and then nothing is cleared.
+        let endangered = what_goes(bits, Ready::EMPTY).intersection(CLOSED);
+        if self.readiness.current(endangered).ready.is_empty() {
             return Some(Ready::EMPTY);
         }
         self.readiness.descriptor().and_then(selector::still_closed)

@@ -3,6 +3,9 @@ use std::cell::Cell;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::os::unix::thread::JoinHandleExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// A socket that can always be read and written, and whose calls fail in this order before they succeed.
@@ -132,4 +135,106 @@ fn a_socket_in_non_blocking_mode_is_used_as_in_blocking_mode() {
     assert_eq!(read(&mut ours, &mut answer).unwrap(), 4);
     assert_eq!(answer[..4], *b"seen");
     other.join().unwrap();
+}
+
+/// A socket in non-blocking mode, the reads of which are counted when they have been made.
+struct Counted {
+    socket: UnixStream,
+    calls: Arc<AtomicUsize>,
+}
+
+impl Counted {
+    fn new() -> (Self, Arc<AtomicUsize>, UnixStream) {
+        let (socket, other) = UnixStream::pair().unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let calls = Arc::new(AtomicUsize::new(0));
+        (Self { socket, calls: calls.clone() }, calls, other)
+    }
+}
+
+impl AsFd for Counted {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Read for Counted {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let result = self.socket.read(buf);
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        result
+    }
+}
+
+fn reach(counter: &AtomicUsize, count: usize) {
+    while counter.load(Ordering::SeqCst) < count {
+        thread::yield_now();
+    }
+}
+
+/// It ends `poll`, but says nothing about the descriptor. So it neither leads to a read nor to a pause.
+#[test]
+#[allow(unsafe_code)]
+fn a_signal_does_not_end_the_wait() {
+    use nix::libc;
+
+    static HANDLED: AtomicUsize = AtomicUsize::new(0);
+
+    extern "C" fn count(_: libc::c_int) {
+        HANDLED.fetch_add(1, Ordering::SeqCst);
+    }
+
+    let handler = count as extern "C" fn(libc::c_int);
+    // SAFETY: the handler does nothing but an atomic addition. No other test uses this signal.
+    unsafe { libc::signal(libc::SIGURG, handler as libc::sighandler_t) };
+    let (mut source, calls, mut other) = Counted::new();
+    let reader = thread::spawn(move || read(&mut source, &mut [0; 8]));
+    reach(&calls, 1);
+    for sent in 1..=200 {
+        // SAFETY: the thread has not been joined, so its id is its own.
+        assert_eq!(unsafe { libc::pthread_kill(reader.as_pthread_t(), libc::SIGURG) }, 0);
+        reach(&HANDLED, sent);
+    }
+    assert_eq!(calls.load(Ordering::SeqCst), 1, "a signal has led to a read");
+    other.write_all(b"word").unwrap();
+    assert_eq!(reader.join().unwrap().unwrap(), 4);
+    assert_eq!(calls.load(Ordering::SeqCst), 2);
+}
+
+/// In a process of its own, because the limit is the process's.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_read_waits_without_a_descriptor_for_the_end_of_the_runtime() {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+    const ALONE: &str = "LITEN_TEST_NO_DESCRIPTORS";
+    if std::env::var_os(ALONE).is_none() {
+        let name = "a_read_waits_without_a_descriptor_for_the_end_of_the_runtime";
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        let output = child.args([name, "--nocapture"]).env(ALONE, "1").output().unwrap();
+        return assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let runtime = crate::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    let (send, results) = std::sync::mpsc::channel();
+    let start = |mut source: Counted| {
+        let send = send.clone();
+        drop(runtime.spawn_blocking(move || send.send(read(&mut source, &mut [0; 8]))));
+    };
+    let (first, first_calls, mut other) = Counted::new();
+    let (second, second_calls, _open) = Counted::new();
+    // The numbers below it are taken. `poll` takes no more descriptors than the limit says.
+    let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    setrlimit(Resource::RLIMIT_NOFILE, 3, hard).unwrap();
+    assert!(UnixStream::pair().is_err());
+
+    start(first);
+    reach(&first_calls, 1);
+    other.write_all(b"word").unwrap();
+    assert_eq!(results.recv().unwrap().unwrap(), 4);
+
+    start(second);
+    reach(&second_calls, 1);
+    drop(runtime);
+    let ended = results.recv().unwrap().unwrap_err();
+    assert!(!crate::runtime::spare_descriptors::is_lacking(&ended), "{ended}");
 }

@@ -5,6 +5,16 @@
 //!
 //! Neither std nor nix has the two calls, and rustix, which has them, would be a second way to the system and
 //! two more crates in the build.
+//!
+//! # Which process it is
+//!
+//! Other code of the program may wait for any child (`waitpid(-1)`), also for this one. Then its id is free,
+//! and may be another child's by now. The descriptor still means the process that it was opened for. So each
+//! question and each signal goes through the descriptor; the answer is then that there is no such child.
+//!
+//! What is left: the descriptor is opened by the id, just after the child was started. And a system may know
+//! the descriptor but not the call, such as Linux 5.3, which cannot wait by it. Then the id has to do, as it
+//! has to without a descriptor.
 #![allow(unsafe_code)]
 
 use super::sigchld;
@@ -13,7 +23,9 @@ use crate::io::{Async, Fd, Interest};
 use nix::errno::Errno;
 use nix::libc::{self, SYS_pidfd_open, SYS_pidfd_send_signal};
 use std::io::{self, ErrorKind};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::ptr;
 use std::task::{Context, Poll};
@@ -24,7 +36,7 @@ pub(super) enum Exit {
 }
 
 impl Exit {
-    /// Only this crate waits for the child, so its id is not another process's.
+    /// For a child that was started just now.
     pub(super) fn of(child: &Child) -> io::Result<Self> {
         let registered = open(child)
             .map_err(io::Error::from)
@@ -35,8 +47,6 @@ impl Exit {
         }
     }
 
-    /// Through the descriptor: if other code of the program has waited for the child, its id may be
-    /// another process's by now.
     pub(super) fn kill(&self, child: &mut Child) -> io::Result<()> {
         match self {
             Self::Signal(exit) => exit.kill(child),
@@ -45,6 +55,14 @@ impl Exit {
                 Err(Errno::ENOSYS | Errno::EPERM) => child.kill(),
                 result => Ok(result?),
             },
+        }
+    }
+
+    /// Reaps the child if it has ended.
+    pub(super) fn try_wait(&self, child: &mut Child) -> io::Result<Option<ExitStatus>> {
+        match self {
+            Self::Signal(exit) => exit.try_wait(child),
+            Self::Descriptor(fd) => try_wait(fd.as_fd(), child),
         }
     }
 
@@ -65,8 +83,8 @@ impl Exit {
     ) -> Poll<io::Result<ExitStatus>> {
         match self {
             Self::Signal(exit) => exit.poll(child, cx),
-            Self::Descriptor(fd) => fd.poll_io(cx, Direction::Read, |_| {
-                child.try_wait()?.ok_or_else(|| ErrorKind::WouldBlock.into())
+            Self::Descriptor(fd) => fd.poll_io(cx, Direction::Read, |fd| {
+                try_wait(fd.as_fd(), child)?.ok_or_else(|| ErrorKind::WouldBlock.into())
             }),
         }
     }
@@ -89,3 +107,36 @@ fn kill(process: BorrowedFd<'_>) -> nix::Result<()> {
         unsafe { libc::syscall(SYS_pidfd_send_signal, fd, libc::SIGKILL, no_details, NO_FLAGS) };
     Errno::result(sent).map(drop)
 }
+
+/// As [`Child::try_wait`], for the process of the descriptor. `child` does not notice.
+pub(super) fn try_wait(
+    process: BorrowedFd<'_>,
+    child: &mut Child,
+) -> io::Result<Option<ExitStatus>> {
+    let mut told = MaybeUninit::<libc::siginfo_t>::zeroed();
+    let (id, flags) = (process.as_raw_fd() as libc::id_t, libc::WEXITED | libc::WNOHANG);
+    // SAFETY: the pointer is to room for what the system writes there.
+    let waited = unsafe { libc::waitid(libc::P_PIDFD, id, told.as_mut_ptr(), flags) };
+    match Errno::result(waited) {
+        // The call does not know descriptors, or a sandbox does not allow it.
+        Err(Errno::EINVAL | Errno::ENOSYS | Errno::EPERM) => return child.try_wait(),
+        result => drop(result?),
+    }
+    // SAFETY: zeros are a value of it, and the system writes the whole of another one, or nothing.
+    let told = unsafe { told.assume_init() };
+    // SAFETY: zero, or what the system has written about a child.
+    let (id, status) = unsafe { (told.si_pid(), told.si_status()) };
+    if id == 0 {
+        return Ok(None);
+    }
+    // As `wait` would tell it. One that has not exited was ended by a signal.
+    let status = match told.si_code {
+        libc::CLD_EXITED => (status & 0xff) << 8,
+        libc::CLD_DUMPED => status | 0x80,
+        _ => status,
+    };
+    Ok(Some(ExitStatus::from_raw(status)))
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

@@ -13,14 +13,32 @@
 //! Where the system gives no pidfd, nothing tells of the end of one child alone. A listener for `SIGCHLD`
 //! needs a driver. So the thread looks every now and then, soon after the child was left and then each
 //! second.
+//!
+//! # Whether there is a thread
+//!
+//! | `reaper` | thread | children | one more is left |
+//! |---|---|---|---|
+//! | `None` | none | none; or those for which the system gave no thread | starts a thread |
+//! | `Some`, of this process | there | those that it waits for | wakes the thread |
+//! | `Some`, of the parent of a fork | none here | its, which the next look forgets | starts a thread |
+//!
+//! The thread ends when it finds no child, and then writes `None` under the same lock. So a child that is
+//! left beside that comes before it, and the thread stays, or after it, and starts another one. A child that
+//! is left while the thread sleeps is in the list before the thread is woken, and a wake that comes before
+//! the sleep ends it at once.
+//!
+//! `is_registered` is true of a child whose descriptor the thread's poller knows, and becomes true once. The
+//! poller goes with its thread, which leaves no child behind, so the next thread finds none that is
+//! registered with another poller. Where it stays false, because there is no descriptor or the poller refuses
+//! it, the thread looks every now and then.
 
-use super::Process;
+use super::{Process, try_wait_through};
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use parking_lot::Mutex;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::process::{self, Child};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::process::{self, Child, ExitStatus};
 use std::thread;
 use std::time::Duration;
 
@@ -50,7 +68,7 @@ static REST: Mutex<Rest> = Mutex::new(Rest { children: Vec::new(), reaper: None 
 
 /// Reaps the process some time after it has ended.
 pub(super) fn leave(process: Process) {
-    let Process { child, exit } = process;
+    let Process { child, exit, .. } = process;
     add(child, exit.into_descriptor());
 }
 
@@ -114,11 +132,19 @@ fn look_and_register(registry: &Registry) -> Option<bool> {
 impl Rest {
     fn look(&mut self) {
         // An error means that the system knows nothing of it any more.
-        self.children.retain_mut(|left| matches!(left.child.try_wait(), Ok(None)));
+        self.children.retain_mut(|left| matches!(left.try_wait(), Ok(None)));
     }
 }
 
 impl Left {
+    /// Through the descriptor, if there is one: see `pidfd.rs`.
+    fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
+        match &self.descriptor {
+            Some(descriptor) => try_wait_through(descriptor.as_fd(), &mut self.child),
+            None => self.child.try_wait(),
+        }
+    }
+
     /// Returns whether its end is an event.
     fn register(&mut self, registry: &Registry) -> bool {
         if let (Some(descriptor), false) = (&self.descriptor, self.is_registered) {

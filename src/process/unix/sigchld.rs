@@ -18,6 +18,10 @@ impl Exit {
         child.kill()
     }
 
+    pub(super) fn try_wait(&self, child: &mut Child) -> io::Result<Option<ExitStatus>> {
+        child.try_wait()
+    }
+
     /// There is none.
     pub(super) fn into_descriptor(self) -> Option<OwnedFd> {
         None

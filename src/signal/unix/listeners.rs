@@ -4,15 +4,16 @@
 //! that it was told of last. The count stays when the last listener is dropped, so a signal between two
 //! listeners is not lost; from which count on the next one listens is said by `positions`.
 //!
-//! A wake is not lost, because the two sides take the same lock. A listener leaves its waker and *then* looks
-//! at the count. The source (`source.rs`) calls `report` after each signal; this looks at the count, and
-//! takes the wakers if it has changed. Either the listener comes first, then `report` finds its waker. Or
-//! `report` comes first, then the listener sees the count that `report` saw, or a later one.
+//! A wake is not lost, because the two sides take the same lock. A listener looks at the count and, if it has
+//! not changed, leaves its waker, both under one hold of the lock. The source (`source.rs`) calls `report`
+//! after each signal; this looks at the count, and takes the wakers if it has changed. Either the listener
+//! comes first, then `report` finds its waker. Or `report` comes first, then the listener sees the count that
+//! `report` saw, or a later one.
 
 use super::kind::SignalKind;
 use super::positions::{Asker, Positions};
 use crate::engine::sync_shim::Mutex;
-use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
+use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering, fence};
 use crate::engine::task::PrimitiveKind;
 use crate::engine::task::waker::set_note;
 use crate::engine::wakers;
@@ -58,15 +59,16 @@ impl Listeners {
         self.kind
     }
 
-    /// Counts a signal. A signal handler may call it: all it does is an atomic addition.
+    /// Counts a signal. A signal handler may call it: all it does is an atomic addition and a fence.
     pub(super) fn raise(&self) {
-        // Ordering: Relaxed. The handler writes to the source's socket next, and the thread that reads what
-        // was written calls `report`: the system orders the write and the read.
+        // Ordering: Relaxed; the fence orders it before the handler's write to the source's socket.
         self.count.fetch_add(1, Ordering::Relaxed);
+        // Ordering: partner of the fence in `source::look`; see the header of `source.rs`.
+        fence(Ordering::SeqCst);
     }
 
     fn count(&self) -> usize {
-        // Ordering: Relaxed. What `report` sees is ordered as `raise` says; that a listener sees no less is a
+        // Ordering: Relaxed. What `report` sees is ordered by the fences; that a listener sees no less is a
         // matter of the lock, under which both look.
         self.count.load(Ordering::Relaxed)
     }

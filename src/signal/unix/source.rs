@@ -26,7 +26,27 @@
 //! it sees, or its byte comes after the socket was empty, is reported, and calls the waker once more. Models:
 //! `source/loom.rs`.
 //!
-//! A write that finds the socket full is not repeated: what fills it has not been read yet.
+//! A write that finds the socket full is not repeated, and leaves no byte of its own. What fills the socket
+//! is read later, by a look that then sees the count. For that, the handler passes a `SeqCst` fence between
+//! the count and the write, and [`look`] passes one between its last read and the counts. One of the two is
+//! first in the single order of all such fences. If it were the one of the look, the write would find the
+//! room that the reads have made. So it is the handler's, and the look sees the count. Model:
+//! `a_signal_that_finds_the_socket_full_is_seen`.
+//!
+//! # From the first listener to the end
+//!
+//! | the source is | its handlers | a listener | a new listener |
+//! |---|---|---|---|
+//! | open | count and write | waits | is added |
+//! | ended | count | is told of what it has missed, then of the end | is refused |
+//! | dropped | are taken away | as before: it keeps its `Listeners` | is refused by the driver |
+//!
+//! It is open as long as the driver keeps its waker. It has ended when the driver was closed and the look
+//! after that has told `Kinds`. It is dropped when nothing keeps it any more.
+//!
+//! It does not go back, and each state is passed once. A driver that is closed while its source is opened
+//! leads to the same: the first look finds the end. The source is dropped as soon as the last look is over,
+//! because a closed driver keeps no waker.
 //!
 //! # Fork
 //!
@@ -40,6 +60,7 @@ use super::kind::SignalKind;
 use super::listeners::Listeners;
 use crate::engine::driver::Driver;
 use crate::engine::driver::readiness::{Direction, shutdown_error};
+use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::task::current;
 use crate::engine::wakers;
 use crate::io::{Async, Fd, Interest, current_driver};
@@ -124,11 +145,12 @@ impl SignalSource {
         let (raised, sender) = (listeners.clone(), self.sender.clone());
         let action = move || {
             raised.raise();
-            // An error means that the socket is full, and so that a byte is there to be read.
+            // An error means that the socket is full: see the header.
             let _ = (&*sender).write(&[0]);
         };
-        // SAFETY: the action may run in a signal handler, because all it does is an atomic addition and one
-        // system call on a non-blocking descriptor. It allocates nothing, takes no lock and cannot panic.
+        // SAFETY: the action may run in a signal handler, because all it does is an atomic addition, a
+        // fence and one system call on a non-blocking descriptor. It allocates nothing, takes no lock and
+        // cannot panic.
         let action = unsafe { signal_hook_registry::register(signal, action) }?;
         kinds.actions.push(action);
         kinds.listeners.insert(signal, listeners.clone());
@@ -165,6 +187,9 @@ impl SignalSource {
 /// runtime has ended; if not, the next signal leads to another look.
 fn look(drain: impl FnOnce() -> bool, report: impl FnOnce(bool, &mut Vec<Waker>)) {
     let has_ended = drain();
+    // Ordering: partner of the fence in `Listeners::raise`: a handler that has found the socket full has
+    // counted before.
+    fence(Ordering::SeqCst);
     let mut wakes = Vec::new();
     report(has_ended, &mut wakes);
     wakers::wake_all(&mut wakes);

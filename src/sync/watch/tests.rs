@@ -202,3 +202,26 @@ proptest! {
         }
     }
 }
+
+/// A sender may have the lock and leave the value as it is, or panic: the next one has not been overtaken
+/// yet.
+#[test]
+fn a_sender_that_has_had_the_lock_is_no_longer_counted_as_overtaken() {
+    let (sender, _receiver) = channel(0);
+    let shared = &sender.shared;
+    let overtake_twice = || {
+        let _value = shared.read();
+        (0..2).for_each(|_| shared.note_overtaking());
+        assert_eq!(shared.overtaken(), 2);
+    };
+    overtake_twice();
+    assert!(!sender.send_if_modified(|_| false));
+    assert_eq!(shared.overtaken(), 0, "a sender has left the value");
+    overtake_twice();
+    let panics = || sender.send_modify(|_| std::panic::resume_unwind(Box::new(())));
+    assert!(std::panic::catch_unwind(panics).is_err());
+    assert_eq!(shared.overtaken(), 0, "a sender has panicked");
+    overtake_twice();
+    sender.send_replace(1);
+    assert_eq!(shared.overtaken(), 0, "a sender has sent");
+}

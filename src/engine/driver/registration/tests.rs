@@ -1,4 +1,6 @@
 use std::io::Write;
+#[cfg(unix)]
+use std::net::Shutdown;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
@@ -9,6 +11,8 @@ use mio::net::TcpListener;
 use super::Registration;
 use crate::engine::driver::Driver;
 use crate::engine::driver::readiness::Direction;
+#[cfg(unix)]
+use crate::engine::driver::readiness::Ready;
 use crate::engine::driver::tests::{BOTH, pair, turn};
 
 fn listener() -> TcpListener {
@@ -105,4 +109,29 @@ fn a_deregistration_may_drop_a_task_that_owns_another_source() {
     wait_owning(&first, second);
     drop(first);
     assert_eq!(driver.sources.lock().len(), 0);
+}
+
+/// The program waited for room, was shown that alone, and says that the source is ready for nothing at all.
+/// The end, which no event will report again, stays; also if the system cannot be asked about it.
+#[cfg(unix)]
+#[test]
+fn an_end_stays_that_the_program_was_not_shown() {
+    use std::os::fd::AsRawFd;
+
+    for knows_descriptor in [true, false] {
+        let driver = Driver::new(1).unwrap();
+        let (mut ours, theirs) = pair();
+        let registration = driver.register(&mut ours, BOTH).unwrap();
+        registration.note_descriptor(knows_descriptor.then(|| ours.as_raw_fd()));
+        theirs.shutdown(Shutdown::Write).unwrap();
+        let readiness = registration.readiness();
+        while !readiness.current(BOTH).ready.is_read_closed() {
+            turn(&driver, Duration::from_secs(5));
+        }
+        let shown = readiness.current(mio::Interest::WRITABLE);
+        assert_eq!(shown.ready, Ready::WRITABLE);
+        registration.disowned(shown, Ready::ALL);
+        assert_eq!(readiness.current(BOTH).ready, Ready::READ_CLOSED, "{knows_descriptor}");
+        registration.deregister(&mut ours).unwrap();
+    }
 }

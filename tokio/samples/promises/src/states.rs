@@ -28,6 +28,7 @@ pub(crate) fn keep_all() {
         urgent_data_ends_no_wait_for_other_data().await;
         a_named_pipe_is_waited_for_after_the_end_of_a_writer().await;
         an_end_stays_although_it_was_cleared().await;
+        an_end_stays_that_a_wait_for_room_did_not_show().await;
     });
 }
 
@@ -209,4 +210,18 @@ async fn an_end_stays_although_it_was_cleared() {
         sleep(Duration::from_millis(10)).await;
         cleared(&fd, interest).await;
     }
+}
+
+/// The program is shown the room alone, and says that the stream is ready for nothing at all.
+async fn an_end_stays_that_a_wait_for_room_did_not_show() {
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair().expect("two sockets");
+    ours.set_nonblocking(true).expect("a socket can be nonblocking");
+    let fd = registered(ours);
+    theirs.shutdown(net::Shutdown::Write).expect("it is open");
+    sleep(Duration::from_millis(10)).await;
+    let mut room = fd.writable().await.expect("the runtime goes on");
+    room.clear_ready_matching(Ready::ALL);
+    drop(room);
+    let wait = timeout(Duration::from_secs(20), fd.readable()).await;
+    drop(wait.expect("an end stays"));
 }

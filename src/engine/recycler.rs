@@ -332,7 +332,8 @@ fn trim_all() {
     }
 }
 
-/// Gives back a piece of one depot. `false`: there was nothing, but in depots that other threads use just now.
+/// Gives back a piece of one depot. `false`: there was nothing, but in depots that other threads use just
+/// now.
 fn trim_piece() -> bool {
     // Ordering: Relaxed; before the locks, see `give_back`.
     FILLED.store(false, Ordering::Relaxed);

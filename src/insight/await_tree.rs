@@ -249,8 +249,8 @@ impl AwaitNode {
         }
     }
 
-    /// Returns the name of the function, as the compiler gives it. Of more than 256 functions that lead to one
-    /// place, "`…`" stands for those in the middle.
+    /// Returns the name of the function, as the compiler gives it. Of more than 256 functions that lead to
+    /// one place, "`…`" stands for those in the middle.
     pub fn function(&self) -> &str {
         &self.frame.function
     }

@@ -6,16 +6,15 @@
 //! outer program is switched off. A value that is of no use is told on standard error, and the program goes
 //! on without a page. A program that a file's owner or group gives more rights than its user has does not
 //! read the variable, because that user would see what it does.
-#![allow(unsafe_code)]
 
 mod listen_address;
+mod privileges;
 
 use self::listen_address::{ALLOWED, listen_addresses};
+use self::privileges::has_raised_privileges;
 use super::server::{Builder, Server, say};
 use crate::engine::task::short::cut;
 use crate::runtime::{Handle, invalid};
-#[cfg(unix)]
-use nix::unistd::{getegid, geteuid, getgid, getuid};
 use std::env;
 use std::ffi::OsStr;
 use std::io;
@@ -59,37 +58,4 @@ fn serve(value: &OsStr) -> io::Result<Server> {
     let addresses = value.to_str().and_then(|value| listen_addresses(value.trim()));
     let addresses = addresses.ok_or_else(|| invalid(ALLOWED))?;
     Builder::new().open(&addresses[..])
-}
-
-/// Whether the program may do what the user that has started it may not.
-#[cfg(unix)]
-fn has_raised_privileges() -> bool {
-    getuid() != geteuid() || getgid() != getegid() || was_started_with_more_rights()
-}
-
-/// Whether the program's file has given it rights, also if the program has given them up since, or if they
-/// are capabilities.
-#[cfg(target_os = "linux")]
-fn was_started_with_more_rights() -> bool {
-    // SAFETY: it reads a value that the system has left in this process, and has no other conditions.
-    unsafe { nix::libc::getauxval(nix::libc::AT_SECURE) != 0 }
-}
-
-#[cfg(all(unix, not(target_os = "linux")))]
-fn was_started_with_more_rights() -> bool {
-    false
-}
-
-/// Only Unix has files that give their rights to a program.
-#[cfg(not(unix))]
-fn has_raised_privileges() -> bool {
-    false
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_program_that_a_user_starts_has_that_users_rights() {
-        assert!(!super::has_raised_privileges());
-    }
 }

@@ -174,8 +174,8 @@ impl Builder {
 
         /// Sets a function that names each thread when it is made, in the place of [`Builder::thread_name`].
         ///
-        /// The runtime may hold a lock meanwhile: `f` must not use the runtime, nor wait for a lock that a task
-        /// may hold. After a panic of `f`, which the panic hook reports, the thread has an empty name.
+        /// The runtime may hold a lock meanwhile: `f` must not use the runtime, nor wait for a lock that a
+        /// task may hold. After a panic of `f`, which the panic hook reports, the thread has an empty name.
         ///
         /// # Examples
         ///

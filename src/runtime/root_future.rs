@@ -20,8 +20,8 @@ pin_project! {
     /// Polls a root, and puts its output into the frame of `block_on`.
     ///
     /// The root is dropped by the poll that ends it, also by one that panics: its destructor belongs to the
-    /// runtime as all of it does, which the thread has left when `block_on` returns. It has no budget: what it
-    /// drains must not find refused what the last poll has left none for.
+    /// runtime as all of it does, which the thread has left when `block_on` returns. It has no budget: what
+    /// it drains must not find refused what the last poll has left none for.
     struct RootFuture<'a, F: Future> {
         #[pin]
         root: Option<F>,

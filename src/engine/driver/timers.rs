@@ -9,12 +9,12 @@
 //!
 //! # What a shard tells without its lock
 //!
-//! `next` is a lower bound of the shard's earliest deadline. Only registering lowers it; only expiring, closing
-//! and `jump` raise it; cancelling leaves it alone. A timeout that is registered and cancelled again and again,
-//! each time a little later, therefore moves it once per timeout's length and not twice per round, and
-//! neither the poller nor its alarm hears of the others. Nor do they hear of a timer that is put off: the
-//! wheel only notes the later deadline (see there). The price is one turn for nothing when the bound has
-//! come and its timer is gone, or was put off.
+//! `next` is a lower bound of the shard's earliest deadline. Only registering lowers it; only expiring,
+//! closing and `jump` raise it; cancelling leaves it alone. A timeout that is registered and cancelled again
+//! and again, each time a little later, therefore moves it once per timeout's length and not twice per round,
+//! and neither the poller nor its alarm hears of the others. Nor do they hear of a timer that is put off: the
+//! wheel only notes the later deadline (see there). The price is one turn for nothing when the bound has come
+//! and its timer is gone, or was put off.
 //!
 //! # What reads the clock
 //!

@@ -6,7 +6,7 @@
 //! | thread | counts as awake |
 //! |---|---|
 //! | a worker | except while it sleeps, in its parker or in the seat |
-//! | the thread of a surplus worker | while it has not begun to rest; once it is called back, its tasks are queued |
+//! | the thread of a surplus worker | until it rests; when it is called back, its tasks are queued |
 //! | a thread that drains in place of stuck workers | no: the clock has no meaning any more |
 //! | a root, the thread in `block_on` | except from the beginning of its sleep to the wake that ends it |
 //! | the driver thread | while it handles events |

@@ -11,30 +11,26 @@ use std::task::{Context, Poll};
 
 pin_project! {
     /// The future of [`LocalExecutor::run`]: one poll of it is one function, whatever it runs.
-    pub(super) struct Run<'e, 'a, F> {
-        executor: &'e LocalExecutor<'a>,
-        // Until the future is ready, or has panicked.
-        #[pin]
-        call: Option<Call<'e, F>>,
-    }
-}
-
-pin_project! {
-    struct Call<'e, F> {
-        // Dropped before the visit, which sees what its destructor spawns.
-        #[pin]
-        future: F,
-        // Made with the first task.
-        root: Option<Root>,
-        #[pin]
-        visit: Visit<'e>,
+    #[project = RunProjection]
+    pub(super) enum Run<'e, 'a, F> {
+        Running {
+            executor: &'e LocalExecutor<'a>,
+            // Dropped before the visit, which sees what its destructor spawns.
+            #[pin]
+            future: F,
+            // Made with the first task.
+            root: Option<Root>,
+            #[pin]
+            visit: Visit<'e>,
+        },
+        // The future is ready, or has panicked.
+        Over,
     }
 }
 
 impl<'e, 'a, F> Run<'e, 'a, F> {
     pub(super) fn new(executor: &'e LocalExecutor<'a>, future: F) -> Self {
-        let call = Call { future, root: None, visit: Visit::new(executor.home()) };
-        Self { executor, call: Some(call) }
+        Self::Running { executor, future, root: None, visit: Visit::new(executor.home()) }
     }
 }
 
@@ -42,63 +38,50 @@ impl<F: Future> Future for Run<'_, '_, F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let this = self.project();
-        let mut over = Over(this.call);
-        let call =
-            over.0.as_mut().as_pin_mut().expect("a future that is ready is not polled again");
-        let polled = call.poll(this.executor, cx);
-        if polled.is_pending() {
-            mem::forget(over);
-        }
-        polled
-    }
-}
-
-/// Drops the future and then the visit, with the poll that ends them and not with the [`Run`]: the caller may
-/// keep that, and a visit that is not dropped does not tell the idle ones what it has left to them.
-struct Over<'p, 'e, F>(Pin<&'p mut Option<Call<'e, F>>>);
-
-impl<F> Drop for Over<'_, '_, F> {
-    fn drop(&mut self) {
-        self.0.set(None);
-    }
-}
-
-impl<F: Future> Call<'_, F> {
-    fn poll(
-        self: Pin<&mut Self>,
-        executor: &LocalExecutor<'_>,
-        cx: &mut Context<'_>,
-    ) -> Poll<F::Output> {
-        let this = self.project();
-        let visit = this.visit.into_ref();
+        let mut end = End(self);
+        let RunProjection::Running { executor, future, root, visit } = end.0.as_mut().project()
+        else {
+            panic!("a future that is ready is not polled again");
+        };
+        let visit = visit.into_ref();
         let _polling = executor.polling();
         // What others have sent comes before what the root spawns.
         visit.begin();
         let polled = if TASKS.is_noted() {
-            let root = this.root.get_or_insert_with(Root::new);
+            let root = root.get_or_insert_with(Root::new);
             if root.is_woken() {
                 executor.home().note_news();
             }
             // The budget is the outer poll's.
             match root.begin_poll(cx) {
-                Some(mut cx) => this.future.poll(&mut cx),
+                Some(mut cx) => future.poll(&mut cx),
                 None => Poll::Pending,
             }
         } else {
             // A wake of this one is a wake of the root. Once there are tasks it is polled again, with a waker
             // of its own.
-            this.future.poll(cx)
+            future.poll(cx)
         };
         if polled.is_ready() {
             return polled;
         }
         let is_awaited = executor.waiting.get() != 0 && executor.shared.alive_tasks() != 0;
         // A root without a waker of its own may have been woken.
-        executor.turn(visit, cx, || this.root.as_ref().is_none_or(Root::is_woken));
+        executor.turn(visit, cx, || root.as_ref().is_none_or(Root::is_woken));
         if is_awaited {
             executor.tell_completion();
         }
+        mem::forget(end);
         Poll::Pending
+    }
+}
+
+/// Drops the future and then the visit, with the poll that ends them and not with the [`Run`]: the caller may
+/// keep that, and a visit that is not dropped does not tell the idle ones what it has left to them.
+struct End<'p, 'e, 'a, F>(Pin<&'p mut Run<'e, 'a, F>>);
+
+impl<F> Drop for End<'_, '_, '_, F> {
+    fn drop(&mut self) {
+        self.0.set(Run::Over);
     }
 }

@@ -37,6 +37,7 @@
 //! insight's page open 0.94 instead of 0.98. A spare also gets the program more of the processors that it
 //! shares with others.
 
+use crate::engine::scheduler::pace::BUILD_FACTOR;
 use crate::engine::scheduler::slots::Stall;
 use crate::engine::scheduler::threads::RETRY_AFTER;
 use std::time::{Duration, Instant};
@@ -61,7 +62,7 @@ const LONGEST_BUSY_PAUSE: Duration = Duration::from_millis(2);
 
 /// The mean length of polls from which on they keep ready tasks waiting. Shorter polls are over before
 /// another thread runs.
-const LONG_POLL: Duration = Duration::from_micros(150);
+const LONG_POLL: Duration = Duration::from_micros(150 * BUILD_FACTOR);
 
 /// How long ready tasks have waited in all, lately, while all workers were slow, before the first spare is
 /// started. A worker that the system does not let run for a moment looks slow, too, and a spare would only be

@@ -306,9 +306,16 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: SIGNAL_SOURCE,
         models: "source::loom",
-        from: "    let has_ended = drain();\n    let mut wakes = Vec::new();\n    report(has_ended, &mut wakes);",
-        to: "    let mut wakes = Vec::new();\n    report(false, &mut wakes);\n    drain();",
+        from: "    let has_ended = drain();\n    // Ordering: partner of the fence in `Listeners::raise`: a handler that has found the socket full has\n    // counted before.\n    fence(Ordering::SeqCst);\n    let mut wakes = Vec::new();\n    report(has_ended, &mut wakes);",
+        to: "    let mut wakes = Vec::new();\n    report(false, &mut wakes);\n    drain();\n    fence(Ordering::SeqCst);",
         breaks: "a look at the signals looks at the counts before it empties the socket",
+    },
+    Mutation {
+        file: SIGNAL_SOURCE,
+        models: "source::loom",
+        from: "    fence(Ordering::SeqCst);\n    let mut wakes = Vec::new();",
+        to: "    let mut wakes = Vec::new();",
+        breaks: "a look at the signals may read a count from before it made room in the socket",
     },
     Mutation {
         file: SIGNAL_LISTENERS,

@@ -114,10 +114,10 @@
 //! empty value is as none. With the variable, the page shows every runtime that the program builds, from the
 //! first one on, and stays until the program ends; it listens on this machine only. If the value is of no
 //! use, or the port is taken, a line on standard error says so, and the program goes on without. Programs
-//! with a set-user-id or set-group-id bit do not read it; one with file capabilities should remove it from
-//! its environment. With [`serve`] the page shows the current runtime, and [`Builder::observe`] names others.
-//! The first 16 that have not ended are shown, and the number of the others. A runtime that has ended is
-//! counted, and no longer shown.
+//! with a set-user-id or set-group-id bit do not read it, nor on Linux those with file capabilities. With
+//! [`serve`] the page shows the current runtime, and [`Builder::observe`] names others. The first 16 that
+//! have not ended are shown, and the number of the others. A runtime that has ended is counted, and no longer
+//! shown.
 //!
 //! Each page has a random token, and it shows nothing to a request without it:
 //! `Authorization: Bearer TOKEN`. So other users of the machine see nothing, unless they can read the

@@ -123,10 +123,11 @@ fn look_and_register(registry: &Registry) -> Option<bool> {
         rest.reaper = None;
         return None;
     }
-    // Not `all`, which would leave the others out.
-    let untold =
-        rest.children.iter_mut().filter_map(|left| (!left.register(registry)).then_some(()));
-    Some(untold.count() == 0)
+    let mut all = true;
+    for left in &mut rest.children {
+        all &= left.register(registry);
+    }
+    Some(all)
 }
 
 impl Rest {

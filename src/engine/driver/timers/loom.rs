@@ -30,6 +30,35 @@ fn poll(timer: &mut TimerEntry, waker: &Waker) -> Poll<()> {
     timer.poll(&mut Context::from_waker(waker)).map(|fired| fired.expect("the driver is there"))
 }
 
+/// A timer that waits.
+struct Waiting {
+    driver: Arc<Driver>,
+    timer: TimerEntry,
+    flag: Arc<Flag>,
+    /// Sets the flag.
+    waker: Waker,
+    /// When the driver has something to do for it.
+    first: u64,
+}
+
+impl Waiting {
+    fn new() -> Self {
+        let driver = driver();
+        let (flag, waker) = Flag::new();
+        let mut timer = timer(&driver, 1);
+        assert!(poll(&mut timer, &waker).is_pending());
+        let first = driver.timers().next_deadline().expect("just registered");
+        Self { driver, timer, flag, waker, first }
+    }
+}
+
+/// Expires what is due at `now`; returns how many timers that were.
+fn expire(driver: &Driver, now: u64) -> usize {
+    let mut wakes = Vec::new();
+    driver.timers().expire(now, &mut wakes);
+    wakes.len()
+}
+
 /// Expires what is due at `now` on another thread, and calls the wakers.
 fn expire_beside(driver: &Arc<Driver>, now: u64) -> thread::JoinHandle<()> {
     let driver = driver.clone();
@@ -90,11 +119,7 @@ fn a_timer_that_changes_hands_while_it_fires_wakes_its_new_owner() {
 #[test]
 fn a_timer_that_is_put_off_while_it_fires_is_not_lost() {
     both_ways(|way| {
-        let driver = driver();
-        let (flag, waker) = Flag::new();
-        let mut timer = timer(&driver, 1);
-        assert!(poll(&mut timer, &waker).is_pending());
-        let first = driver.timers().next_deadline().expect("just registered");
+        let Waiting { driver, mut timer, flag, waker, first } = Waiting::new();
         let holder = expire_beside(&driver, first);
         way.here();
         timer.reset(timer.deadline() + 2 * YEAR);
@@ -103,9 +128,7 @@ fn a_timer_that_is_put_off_while_it_fires_is_not_lost() {
             assert!(poll(&mut timer, &waker).is_pending(), "registers again");
         }
         assert!(driver.timers().next_deadline().expect("it waits") <= due(&timer));
-        let mut wakes = Vec::new();
-        driver.timers().expire(THE_END, &mut wakes);
-        assert_eq!(wakes.len(), 1);
+        assert_eq!(expire(&driver, THE_END), 1);
     });
 }
 
@@ -114,11 +137,7 @@ fn a_timer_that_is_put_off_while_it_fires_is_not_lost() {
 #[test]
 fn a_timer_that_is_brought_forward_while_an_earlier_deadline_expires_fires_in_time() {
     both_ways(|way| {
-        let driver = driver();
-        let (flag, waker) = Flag::new();
-        let mut timer = timer(&driver, 1);
-        assert!(poll(&mut timer, &waker).is_pending());
-        let first = driver.timers().next_deadline().expect("just registered");
+        let Waiting { driver, mut timer, flag, first, .. } = Waiting::new();
         timer.reset(timer.deadline() + 4 * YEAR);
         let holder = expire_beside(&driver, first);
         way.here();
@@ -126,9 +145,7 @@ fn a_timer_that_is_brought_forward_while_an_earlier_deadline_expires_fires_in_ti
         holder.join().expect("no panic");
         assert!(!flag.is_set(), "fired for a deadline that was put off");
         assert!(driver.timers().next_deadline().expect("it waits") <= due(&timer));
-        let mut wakes = Vec::new();
-        driver.timers().expire(due(&timer), &mut wakes);
-        assert_eq!(wakes.len(), 1);
+        assert_eq!(expire(&driver, due(&timer)), 1);
     });
 }
 
@@ -137,20 +154,14 @@ fn a_timer_that_is_brought_forward_while_an_earlier_deadline_expires_fires_in_ti
 #[test]
 fn a_timer_that_is_reset_to_the_past_while_it_fires_wakes_its_task() {
     both_ways(|way| {
-        let driver = driver();
-        let (flag, waker) = Flag::new();
-        let mut timer = timer(&driver, 1);
-        assert!(poll(&mut timer, &waker).is_pending());
-        let first = driver.timers().next_deadline().expect("just registered");
+        let Waiting { driver, mut timer, flag, waker, first } = Waiting::new();
         let holder = expire_beside(&driver, first);
         way.here();
         timer.reset(timer.deadline() - YEAR);
         assert!(poll(&mut timer, &waker).is_ready());
         holder.join().expect("no panic");
         assert!(flag.is_set());
-        let mut wakes = Vec::new();
-        driver.timers().expire(THE_END, &mut wakes);
-        assert!(wakes.is_empty());
+        assert_eq!(expire(&driver, THE_END), 0);
     });
 }
 

@@ -386,7 +386,7 @@ fn a_clock_that_stands_still_jumps_past_a_deadline_that_was_put_off() {
 }
 
 /// Otherwise a timer that another thread registers, between the deadline that was given up and the one that
-/// never comes, would not ring for the holder of the seat, who sleeps without a limit.
+/// never comes, would not ring, and the holder of the seat would sleep without a limit.
 #[test]
 fn a_clock_that_stands_still_forgets_a_deadline_that_was_put_off_for_ever() {
     let driver = driver(1);

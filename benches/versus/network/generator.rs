@@ -5,6 +5,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{self, Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Duration;
 
+/// Names the processors that the load generator may run on, as `taskset` wants them. On a machine with many, those of
+/// the server and those of the load are kept apart: the server's are given to `taskset` with the whole bench.
+const LOAD_CPUS: &str = "LITEN_LOAD_CPUS";
+
 /// A load generator, running. Dropping it closes its connections and ends it.
 pub(crate) struct Generator {
     process: Child,
@@ -16,7 +20,14 @@ pub(crate) struct Generator {
 impl Generator {
     pub(crate) fn start(load: Load) -> Self {
         let program = std::env::current_exe().expect("a running program has a path");
-        let mut command = process::Command::new(program);
+        let mut command = match std::env::var_os(LOAD_CPUS) {
+            Some(cpus) => {
+                let mut command = process::Command::new("taskset");
+                command.arg("--cpu-list").arg(cpus).arg(program);
+                command
+            }
+            None => process::Command::new(program),
+        };
         command.env(VARIABLE, load.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().expect("processes can be started");
         let commands = process.stdin.take();

@@ -63,7 +63,7 @@ mod wake_latency;
 mod yields;
 
 use contest::Contest;
-use mixed::picture;
+use mixed::picture::{self, Picture};
 use report::Report;
 use rounds::{Effort, Score};
 use std::collections::HashMap;
@@ -75,9 +75,6 @@ const TOLERANCE: f64 = 1.10;
 const BUILD: &str = "build";
 const GROWTH: &str = "growth";
 const MIXED: &str = "mixed";
-const PICTURE: &str = "mixed_picture";
-/// Where the picture goes unless the command says `mixed_picture=PATH`.
-const PICTURE_PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/mixed.svg");
 /// For the rows with a mixed load, whose goals were set for so many.
 const MIXED_WORKERS: usize = 2;
 
@@ -130,10 +127,10 @@ impl Options {
         self.names.is_empty() || self.names.iter().any(|name| row.contains(name.as_str()))
     }
 
-    /// Where the picture of the mixed load is to go, if it is wanted.
-    fn picture(&self) -> Option<String> {
-        let path = |name: &String| match name.strip_prefix(PICTURE)? {
-            "" => Some(PICTURE_PATH.to_owned()),
+    /// Where the picture is to go, if it is wanted.
+    fn path(&self, picture: Picture) -> Option<String> {
+        let path = |name: &String| match name.strip_prefix(picture.name())? {
+            "" => Some(picture.path().to_owned()),
             path => path.strip_prefix('=').map(ToOwned::to_owned),
         };
         self.names.iter().find_map(path)
@@ -200,8 +197,10 @@ impl Versus {
         } else if self.options.names.is_empty() {
             self.report.skipped(GROWTH, "takes minutes: only when named");
         }
-        if let Some(path) = self.options.picture() {
-            self.picture(self.options.workers.unwrap_or(MIXED_WORKERS), &path);
+        for picture in Picture::ALL {
+            if let Some(path) = self.options.path(picture) {
+                self.picture(picture, self.options.workers.unwrap_or(MIXED_WORKERS), &path);
+            }
         }
         if !self.found {
             self.report.skipped(&self.options.names.join(" "), "no row has that in its name");
@@ -239,10 +238,10 @@ impl Versus {
         None
     }
 
-    fn picture(&mut self, workers: usize, path: &str) {
-        self.report.section("picture of the mixed load", Some(workers));
+    fn picture(&mut self, picture: Picture, workers: usize, path: &str) {
+        self.report.section("picture of a mixed load", Some(workers));
         let mut points = Vec::new();
-        for (burn, contest) in picture::contests(workers) {
+        for (burn, contest) in picture.contests(workers) {
             if let Some(scores) = self.contest(&contest) {
                 self.report.scores(&contest, &scores);
                 let lateness = scores[1].medians.iter().map(|nanos| nanos / 1e6).collect();
@@ -250,7 +249,7 @@ impl Versus {
             }
         }
         if !points.is_empty() {
-            let svg = picture::draw(&points, workers);
+            let svg = picture.draw(&points, workers);
             std::fs::write(path, svg).expect("the picture can be written");
             self.report.say(&format!("\nThe picture is in {path}."));
         }

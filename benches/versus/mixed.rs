@@ -11,16 +11,21 @@ mod hosts;
 mod lane;
 #[path = "mixed/picture.rs"]
 pub(crate) mod picture;
+#[path = "mixed/requests.rs"]
+mod requests;
 #[path = "mixed/threads.rs"]
 pub(crate) mod threads;
 
 use crate::contest::{Contest, Figure, lane};
 use crate::runtimes::{Liten, Smol, Tokio};
 use lane::{Echo, Mixed};
+use requests::{Requests, Served};
 use std::time::Duration;
 
 const CONNECTIONS: usize = 32;
 const BURNERS: usize = 4;
+/// Connections whose requests are heavy.
+const HEAVY: usize = 4;
 /// Tasks that do nothing but yield.
 const CROWD: usize = 10_000;
 const SHORT: Duration = Duration::from_millis(500);
@@ -65,7 +70,31 @@ pub(crate) fn contests(workers: usize) -> Vec<Contest> {
         echo("4_workers", Echo { workers: 4, ..millis(8) }, SLICE, none),
         echo("one_connection", Echo { connections: 1, ..millis(1) }, SLICE, none),
         echo("overload", overload, SLICE, Goals::new(0.5, 0.02, 8.0)),
+        heavy_requests(workers),
     ]
+}
+
+/// Requests whose handler computes for 8 ms, beside light ones.
+fn heavy_requests(workers: usize) -> Contest {
+    let of = Requests { workers, light: CONNECTIONS, heavy: HEAVY, burn: Duration::from_millis(8) };
+    let figure = |suffix, goal| Figure { suffix, unit: "ns", goal };
+    Contest {
+        name: "mixed_heavy_requests".to_owned(),
+        figures: vec![
+            figure("p50", Some(0.02)),
+            figure("p99", Some(0.15)),
+            figure("requests", Some(1.0 / 9.0)),
+            // The heavy ones may lose a tenth of what they do elsewhere.
+            figure("heavy", Some(1.0 / 0.9)),
+        ],
+        lanes: vec![
+            lane::<Liten, _>(move || Served::<Liten>::start(of)),
+            lane::<Tokio, _>(move || Served::<Tokio>::start(of)),
+            lane::<Smol, _>(move || Served::<Smol>::start(of)),
+        ],
+        slice: SLICE,
+        rounds: ROUNDS,
+    }
 }
 
 fn echo(name: &str, echo: Echo, slice: Duration, goals: Goals) -> Contest {

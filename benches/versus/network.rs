@@ -33,7 +33,7 @@ mod relay;
 #[path = "network/server.rs"]
 pub(crate) mod server;
 #[path = "network/streams.rs"]
-mod streams;
+pub(crate) mod streams;
 #[path = "network/wrk.rs"]
 mod wrk;
 

@@ -139,7 +139,7 @@ async fn burner<R: Host>(shared: Arc<Shared>, counts: Arc<Counts>, mut lit: watc
 
 /// Computes until so much time has passed, not at all if it is none; returns how many pieces of
 /// work that were.
-fn compute(burn: Duration) -> u64 {
+pub(super) fn compute(burn: Duration) -> u64 {
     let mut work = 0;
     if burn.is_zero() {
         return work;

@@ -1,8 +1,8 @@
-//! How late an echo is, over how long the polls beside it are, as a picture: both axes logarithmic.
+//! How late an answer is, over how long others compute beside it, as a picture: both axes logarithmic.
 
-use super::{BURNERS, CONNECTIONS};
-use super::{Echo, Mixed};
-use crate::contest::{Contest, Figure, lane};
+use super::{BURNERS, CONNECTIONS, HEAVY};
+use super::{Echo, Mixed, Requests, Served};
+use crate::contest::{Contest, Figure, Start, lane};
 use crate::runtimes::{Liten, Runtime, Smol, Tokio};
 use std::fmt::{self, Display, Write};
 use std::time::Duration;
@@ -32,27 +32,103 @@ const END: &str = "text-anchor='end'";
 const LINES: [(&str, &str); 3] =
     [(Liten::NAME, "#c0392b"), (Tokio::NAME, "#2563b0"), (Smol::NAME, "#2e8b57")];
 
-/// One contest for each point of the lines, with the length of the burners' polls.
-pub(crate) fn contests(workers: usize) -> Vec<(Duration, Contest)> {
-    let point = |micros| {
-        let burn = Duration::from_micros(micros);
-        let echo =
-            Echo { workers, connections: CONNECTIONS, burners: BURNERS, burn, in_place: false };
-        let figure = |suffix| Figure { suffix, unit: "ns", goal: None };
-        let contest = Contest {
-            name: format!("mixed_picture_{}ms", micros as f64 / 1e3),
-            figures: vec![figure("p50"), figure("p99")],
-            lanes: vec![
-                lane::<Liten, _>(move || Mixed::<Liten>::start(echo)),
-                lane::<Tokio, _>(move || Mixed::<Tokio>::start(echo)),
-                lane::<Smol, _>(move || Mixed::<Smol>::start(echo)),
-            ],
-            slice: if burn < LONG_BURN { SHORT } else { LONG },
-            rounds: ROUNDS,
+/// What a picture is of.
+#[derive(Clone, Copy)]
+pub(crate) enum Picture {
+    /// Tasks that compute and yield, beside an echo.
+    Burners,
+    /// Requests whose handler computes, beside light ones.
+    Requests,
+}
+
+impl Picture {
+    pub(crate) const ALL: [Self; 2] = [Self::Burners, Self::Requests];
+
+    /// The name that it is asked for by.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Burners => "mixed_picture",
+            Self::Requests => "requests_picture",
+        }
+    }
+
+    /// Where it goes unless the command says something else.
+    pub(crate) fn path(self) -> &'static str {
+        match self {
+            Self::Burners => concat!(env!("CARGO_MANIFEST_DIR"), "/benches/mixed.svg"),
+            Self::Requests => concat!(env!("CARGO_MANIFEST_DIR"), "/benches/requests.svg"),
+        }
+    }
+
+    fn title(self, workers: usize) -> String {
+        match self {
+            Self::Burners => format!(
+                "Echo of 64 bytes on {CONNECTIONS} connections beside {BURNERS} computing tasks, {workers} workers"
+            ),
+            Self::Requests => format!(
+                "Light requests on {CONNECTIONS} connections beside heavy ones on {HEAVY}, {workers} workers"
+            ),
+        }
+    }
+
+    fn across(self) -> &'static str {
+        match self {
+            Self::Burners => "a computing task's poll, before it yields",
+            Self::Requests => "what the handler of a heavy request computes for",
+        }
+    }
+
+    fn lanes(self, workers: usize, burn: Duration) -> Vec<(&'static str, Start)> {
+        match self {
+            Self::Burners => {
+                let echo = Echo {
+                    workers,
+                    connections: CONNECTIONS,
+                    burners: BURNERS,
+                    burn,
+                    in_place: false,
+                };
+                vec![
+                    lane::<Liten, _>(move || Mixed::<Liten>::start(echo)),
+                    lane::<Tokio, _>(move || Mixed::<Tokio>::start(echo)),
+                    lane::<Smol, _>(move || Mixed::<Smol>::start(echo)),
+                ]
+            }
+            Self::Requests => {
+                let of = Requests { workers, light: CONNECTIONS, heavy: HEAVY, burn };
+                vec![
+                    lane::<Liten, _>(move || Served::<Liten>::start(of)),
+                    lane::<Tokio, _>(move || Served::<Tokio>::start(of)),
+                    lane::<Smol, _>(move || Served::<Smol>::start(of)),
+                ]
+            }
+        }
+    }
+
+    /// One contest for each point of the lines, with what is computed for at a time.
+    pub(crate) fn contests(self, workers: usize) -> Vec<(Duration, Contest)> {
+        let point = |micros| {
+            let burn = Duration::from_micros(micros);
+            let figure = |suffix| Figure { suffix, unit: "ns", goal: None };
+            let contest = Contest {
+                name: format!("{}_{}ms", self.name(), micros as f64 / 1e3),
+                figures: vec![figure("p50"), figure("p99")],
+                lanes: self.lanes(workers, burn),
+                slice: if burn < LONG_BURN { SHORT } else { LONG },
+                rounds: ROUNDS,
+            };
+            (burn, contest)
         };
-        (burn, contest)
-    };
-    BURNS.into_iter().map(point).collect()
+        BURNS.into_iter().map(point).collect()
+    }
+
+    /// The picture, as SVG.
+    pub(crate) fn draw(self, points: &[Point], workers: usize) -> String {
+        let mut svg = String::new();
+        let drawn = write_picture(&mut svg, points, &self.title(workers), self.across());
+        drawn.expect("a string takes everything");
+        svg
+    }
 }
 
 /// One value per line, in milliseconds, at a poll of so many milliseconds.
@@ -61,15 +137,7 @@ pub(crate) struct Point {
     pub(crate) lateness: Vec<f64>,
 }
 
-/// The picture, as SVG.
-pub(crate) fn draw(points: &[Point], workers: usize) -> String {
-    let mut svg = String::new();
-    let drawn = write_picture(&mut svg, points, workers);
-    drawn.expect("a string takes everything");
-    svg
-}
-
-fn write_picture(svg: &mut String, points: &[Point], workers: usize) -> fmt::Result {
+fn write_picture(svg: &mut String, points: &[Point], title: &str, across: &str) -> fmt::Result {
     let x = Axis::of(points.iter().map(|point| point.burn), LEFT, WIDTH - RIGHT);
     let lateness = points.iter().flat_map(|point| point.lateness.iter().copied());
     let y = Axis::of(lateness, HEIGHT - BOTTOM, TOP);
@@ -80,13 +148,10 @@ fn write_picture(svg: &mut String, points: &[Point], workers: usize) -> fmt::Res
          <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#fff\"/>"
     )?;
     let middle = LEFT.midpoint(WIDTH - RIGHT);
-    let title = format!(
-        "Echo of 64 bytes on {CONNECTIONS} connections beside {BURNERS} computing tasks, {workers} workers"
-    );
-    text(svg, middle, 28.0, "text-anchor='middle' font-size='15' font-weight='bold'", &title)?;
+    text(svg, middle, 28.0, "text-anchor='middle' font-size='15' font-weight='bold'", title)?;
     grid(svg, &x, &y)?;
     let below = HEIGHT - 22.0;
-    text(svg, middle, below, MIDDLE, "a computing task's poll, before it yields")?;
+    text(svg, middle, below, MIDDLE, across)?;
     let upright = TOP.midpoint(HEIGHT - BOTTOM);
     let turned = format!("{MIDDLE} transform='rotate(-90 24 {upright})'");
     text(svg, 24.0, upright, &turned, "99 % of the answers come within")?;

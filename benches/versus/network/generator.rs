@@ -5,8 +5,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{self, Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Duration;
 
-/// Names the processors that the load generator may run on, as `taskset` wants them. On a machine with many, those of
-/// the server and those of the load are kept apart: the server's are given to `taskset` with the whole bench.
+/// Names the processors that the load generator may run on, as `taskset` wants them. On a machine with many,
+/// those of the server and those of the load are kept apart: the server's are given to `taskset` with the
+/// whole bench.
 const LOAD_CPUS: &str = "LITEN_LOAD_CPUS";
 
 /// A load generator, running. Dropping it closes its connections and ends it.
@@ -40,7 +41,17 @@ impl Generator {
     }
 
     pub(crate) fn run(&mut self, slice: Duration) -> Report {
-        self.tell(Command::Run(slice)).parse().expect("a report is due")
+        self.begin(slice);
+        self.end()
+    }
+
+    /// As [`run`](Self::run), without waiting for the report: [`end`](Self::end) does that.
+    pub(crate) fn begin(&mut self, slice: Duration) {
+        self.send(Command::Run(slice));
+    }
+
+    pub(crate) fn end(&mut self) -> Report {
+        self.answer().parse().expect("a report is due")
     }
 
     pub(crate) fn close(&mut self) {
@@ -49,11 +60,19 @@ impl Generator {
 
     /// Returns the answer. The process bounds the time itself: it ends when the server falls silent.
     fn tell(&mut self, command: Command) -> String {
+        self.send(command);
+        self.answer()
+    }
+
+    fn send(&mut self, command: Command) {
         let commands = self.commands.as_mut().expect("still running");
         writeln!(commands, "{command}").expect("the load generator lives");
+    }
+
+    fn answer(&mut self) -> String {
         let mut answer = String::new();
         self.answers.read_line(&mut answer).expect("the load generator lives");
-        assert!(answer.ends_with('\n'), "the load generator has ended at {command:?}");
+        assert!(answer.ends_with('\n'), "the load generator has ended");
         answer
     }
 }

@@ -26,6 +26,8 @@ pub(crate) enum Protocol {
     Tcp,
     /// The same, one message per millisecond on each connection.
     Paced,
+    /// The same at once, each computed for; see `mixed/requests.rs`.
+    Heavy,
     /// The same in datagrams.
     Udp,
     /// `GET /` with keep-alive.
@@ -46,6 +48,7 @@ impl fmt::Display for Load {
         let protocol = match self.protocol {
             Protocol::Tcp => "tcp",
             Protocol::Paced => "paced",
+            Protocol::Heavy => "heavy",
             Protocol::Udp => "udp",
             Protocol::Http => "http",
         };
@@ -61,6 +64,7 @@ impl FromStr for Load {
         let protocol = match words.next() {
             Some("tcp") => Protocol::Tcp,
             Some("paced") => Protocol::Paced,
+            Some("heavy") => Protocol::Heavy,
             Some("udp") => Protocol::Udp,
             Some("http") => Protocol::Http,
             _ => return Err("no such protocol"),
@@ -171,6 +175,7 @@ fn client(load: Load) -> io::Result<Box<dyn Client>> {
     Ok(match load.protocol {
         Protocol::Tcp => Box::new(Streams::new(load.target, load.width, Exchange::echo())?),
         Protocol::Paced => Box::new(Paced::new(load.target, load.width)?),
+        Protocol::Heavy => Box::new(Streams::new(load.target, load.width, Exchange::heavy())?),
         Protocol::Http => Box::new(Streams::new(load.target, load.width, Exchange::http())?),
         Protocol::Udp => Box::new(Datagrams::new(load.target, load.width)?),
     })

@@ -15,6 +15,9 @@ pub(super) const BUFFER: usize = 4096;
 /// Windows mio asks the system for the next event only after a read that would block.
 pub(crate) const SHORT_READ_DRAINS: bool = cfg!(not(windows));
 
+/// The first byte of a request whose handler is to compute.
+pub(crate) const HEAVY: u8 = 1;
+
 /// What is sent, and how long the answer to it is.
 pub(crate) struct Exchange {
     request: Vec<u8>,
@@ -25,6 +28,11 @@ pub(crate) struct Exchange {
 impl Exchange {
     pub(crate) fn echo() -> Self {
         Self { request: vec![7; MESSAGE], answer: Some(MESSAGE) }
+    }
+
+    /// An echo whose handler computes before it answers.
+    pub(crate) fn heavy() -> Self {
+        Self { request: vec![HEAVY; MESSAGE], answer: Some(MESSAGE) }
     }
 
     /// All answers are of the same length: same header fields, same body.

@@ -104,6 +104,8 @@ compile_error!(
 
 pub mod task;
 
+#[cfg(any(target_family = "wasm", feature = "wasi"))]
+mod component;
 mod engine;
 #[cfg(not(target_family = "wasm"))]
 mod start;

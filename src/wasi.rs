@@ -33,15 +33,15 @@
 //! leave the rest as it is.
 
 #[cfg(not(target_family = "wasm"))]
-use crate::engine::host;
+use crate::component;
 #[cfg(not(target_family = "wasm"))]
 use std::future::Future;
 
 #[cfg(target_family = "wasm")]
-pub use crate::engine::host::WasiHost;
+pub use crate::component::WasiHost;
 #[cfg(not(target_family = "wasm"))]
-pub use crate::engine::host::{Event, NativeHost, NativePollable};
-pub use crate::engine::host::{EventKey, Host, Poller, Reactor, Registration, SystemHost, WaitFor};
+pub use crate::component::{Event, NativeHost, NativePollable};
+pub use crate::component::{EventKey, Host, Poller, Reactor, Registration, SystemHost, WaitFor};
 #[cfg(target_family = "wasm")]
 pub use crate::runtime::block_on::block_on_with as block_on;
 
@@ -83,6 +83,6 @@ where
     Fut: Future,
 {
     let reactor = Reactor::try_current().unwrap_or_default();
-    let _entered = host::enter(reactor.clone());
+    let _entered = component::enter(reactor.clone());
     reactor.block_on(make(reactor.clone()))
 }

@@ -1,4 +1,4 @@
-//! What must hold when a scheduler has ended; for the scenarios in runtime/shuttle.rs.
+//! What must hold when a scheduler has ended; for the scenarios in tests/shuttle.
 
 use super::idle::Search;
 use super::shared::Shared;

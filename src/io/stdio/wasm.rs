@@ -3,7 +3,7 @@
 #[path = "futures_io.rs"]
 mod futures_io;
 
-use crate::engine::host::stream::{Input, Output};
+use crate::component::stream::{Input, Output};
 use crate::io::AsyncRead;
 use std::io;
 use std::pin::Pin;

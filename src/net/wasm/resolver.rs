@@ -1,8 +1,8 @@
 //! Host names, by the host's resolver.
 
 use super::{failed, wire};
-use crate::engine::host::Reactor;
-use crate::engine::host::source::Source;
+use crate::component::Reactor;
+use crate::component::source::Source;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::panic::Location;

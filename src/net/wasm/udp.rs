@@ -2,7 +2,7 @@
 
 use super::address::{ToSocketAddrs, first_success};
 use super::{failed, wire};
-use crate::engine::host::source::Source;
+use crate::component::source::Source;
 use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Mutex;
 use std::future::{poll_fn, ready};

@@ -2,7 +2,7 @@
 
 use super::door::boxed_if_large;
 use super::local_runtime::{LocalRuntime, refuse_in_task};
-use crate::engine::host::Reactor;
+use crate::component::Reactor;
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};

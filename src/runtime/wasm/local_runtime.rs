@@ -6,8 +6,8 @@ use super::handle::Handle;
 use super::local::{LocalExecutor, Settled};
 use super::local_thread::is_in_local;
 use super::timekeeper::Timekeeper;
+use crate::component::{self, Deadlock, Reactor};
 use crate::engine::driver::Driver;
-use crate::engine::host::{self, Deadlock, Reactor};
 use crate::engine::impls::impl_debug;
 use crate::engine::task::JoinHandle;
 use crate::engine::task::origin::Origin;
@@ -109,14 +109,14 @@ impl LocalRuntime {
     /// Calls `f` where spawns, timers and sockets belong to this runtime.
     fn inside<R>(&self, f: impl FnOnce(&LocalExecutor<'static>) -> R) -> R {
         let _entered = self.handle.enter();
-        let _current = host::enter(self.reactor.clone());
+        let _current = component::enter(self.reactor.clone());
         let executor = self.executor();
         executor.lend(|| f(executor))
     }
 
     fn drive<F: Future>(&self, future: F) -> Result<F::Output, Deadlock> {
         let keeper = Timekeeper::new(self.handle.driver());
-        host::drive(&self.reactor, &keeper, keeper.observe(future))
+        component::drive(&self.reactor, &keeper, keeper.observe(future))
     }
 
     /// Returns the handle, with which tasks are spawned from anywhere.
@@ -134,7 +134,7 @@ impl Drop for LocalRuntime {
     fn drop(&mut self) {
         // Destructors of tasks may use the runtime for the last time.
         let _entered = self.handle.enter();
-        let _current = host::enter(self.reactor.clone());
+        let _current = component::enter(self.reactor.clone());
         drop(self.executor.take());
         // Timers held outside the runtime's tasks: a future that waits for one learns that it waits in vain.
         let mut wakes = Vec::new();

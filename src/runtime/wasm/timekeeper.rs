@@ -6,8 +6,8 @@
 //! reported nothing since its last poll: an event that has come is handled before a deadline that is due
 //! later.
 
+use crate::component::Attendant;
 use crate::engine::driver::Driver;
-use crate::engine::host::Attendant;
 use crate::engine::wakers;
 use std::cell::Cell;
 use std::future::{Future, poll_fn};

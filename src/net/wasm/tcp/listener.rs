@@ -1,7 +1,7 @@
 //! `TcpListener`: waits for connections.
 
 use super::TcpStream;
-use crate::engine::host::source::Source;
+use crate::component::source::Source;
 use crate::engine::impls::impl_debug;
 use crate::net::address::{ToSocketAddrs, first_success};
 use crate::net::{failed, wire};

@@ -1,8 +1,8 @@
 //! `TcpStream`: a connection, read and written through the I/O traits.
 
-use crate::engine::host::Reactor;
-use crate::engine::host::source::Source;
-use crate::engine::host::stream::{Input, Output};
+use crate::component::Reactor;
+use crate::component::source::Source;
+use crate::component::stream::{Input, Output};
 use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Mutex;
 use crate::engine::task::budget;

@@ -2,7 +2,7 @@
 //! the native host as they are shipped.
 
 use super::*;
-use crate::engine::host::{Host, NativeHost, Reactor};
+use crate::component::{Host, NativeHost, Reactor};
 use crate::engine::sync_shim::atomic::AtomicBool;
 use crate::engine::sync_shim::thread;
 use crate::engine::wakers::loom::Awaited;

@@ -8,7 +8,7 @@
 //! `tests/tidy.rs` checks all this, and that no modules import each other in a circle. Files of one module do
 //! so only where `tests/tidy.rs` says why.
 //!
-//! The engine has 20,300 lines in 135 files, in this order:
+//! The engine has 18,300 lines in 122 files, in this order:
 //!
 //! | module | lines | what it is |
 //! |---|---|---|
@@ -19,7 +19,7 @@
 //! | `slab` | 280 | a table whose entries are found by number |
 //! | `scoped` | 90 | a thread-local that has a value for a while |
 //! | `recycler` | 410 | memory for tasks and for channels of one value, kept per thread |
-//! | `wakers` | 680 | futures that wait in a list, and wakers called all at once |
+//! | `wakers` | 810 | futures that wait in a list, and wakers called all at once |
 //! | `tokio_note` | 29 | the suffix of panic messages in the package named `tokio` |
 //! | `abort` | 20 | ends the program where a panic would break what others rely on |
 //! | `impls` | 100 | std's traits, for types that implement them alike |
@@ -28,12 +28,10 @@
 //! | `park` | 150 | a thread sleeps until it is woken |
 //! | `queue` | 480 | local queue, injector, wake channel |
 //! | `task` | 3,730 | a task's memory, state, waker and handle |
-//! | `cancellation` | 450 | the token that tells many tasks to stop |
 //! | `recorder` | 230 | what a recording keeps: rings of records |
-//! | `blocking` | 810 | the pool of threads for calls that block |
+//! | `blocking` | 710 | the pool of threads for calls that block |
 //! | `driver` | 3,490 | events and timers, and the seat of the thread that waits for them |
-//! | `host` | 1,600 | what stands for driver and scheduler in a component: one thread that waits for a host |
-//! | `scheduler` | 6,670 | workers, which thread wakes which, and the watchdog |
+//! | `scheduler` | 6,550 | workers, which thread wakes which, and the watchdog |
 //!
 //! Calls upwards go through traits, or through functions that were handed down:
 //!
@@ -47,8 +45,6 @@
 //!   to which listeners.
 //! * [`scheduler::CountsRoots`]: a root counts itself while it is awake. A runtime without workers, which is
 //!   built in `runtime`, has a count of its own.
-//! * `host::Attendant`: a thread in its host fires timers between two turns. They are those of a runtime, if
-//!   there is one.
 //! * [`task::panics`]: `runtime` gives it the functions to call when a task has panicked, so that tasks which
 //!   do not panic pay nothing.
 //!
@@ -86,20 +82,17 @@
 //! | `Announced` | Whether a thread that has announced its sleep may sleep, or has been unparked already. |
 //! | `Answer` | What a request gets: what a traced poll has noted, or that the task has ended. |
 //! | `Around` | A function that encloses the life of a thread of the runtime. |
-//! | `Asked` | A pollable that a host was asked about. |
-//! | `Attendant`, `Unattended` | What fires timers between the turns of a reactor, or that there are none. |
 //! | `Awake` | A thread is awake while it does not sleep; such threads are counted for a paused clock. |
 //! | `Batch` | Tasks that are taken together. |
 //! | `Blocked` | A worker is blocked in place while its task blocks the thread, and has said so. |
 //! | `Boxed` | A task whose future lies in a box, because it is large. |
 //! | `Bucket` | The timers of one span of time. |
 //! | `Cache` | The free memory that a thread keeps for tasks. |
-//! | `Cancellation`, `Canceller` | Ends tasks, or asks futures to end, before they are ready. |
+//! | `Canceller` | The thread that completes a task which it cancels. |
 //! | `Chain` | Nodes that are linked to each other. |
 //! | `Channel` | The wake channel: the tasks of one worker that were woken by threads that are no workers. |
 //! | `Cold` | A task as the cold registry refers to it: it has waited, and may be waiting now. |
 //! | `Completer` | The thread that completes a task, as the task sees it. |
-//! | `Deadlock` | The root waits, and nothing can wake it. |
 //! | `Deque` | A queue of one worker, from which the others can steal. |
 //! | `Dispatcher` | The driver thread while it calls wakers, and sends the woken tasks to the workers. |
 //! | `Driver` | The poller, the sources and the timers of a runtime. |
@@ -109,13 +102,11 @@
 //! | `History` | What the watchdog remembers from one look to the next. |
 //! | `Holder` | Which task holds a lock that others wait for, or receives from a full channel. |
 //! | `Hooked` | A task with the hooks that are called for it. |
-//! | `Host`, `Native`, `System`, `Wasi` | The system under a component, or what stands for it natively. |
 //! | `Hot` | The right to poll a task: a queue has it, or the thread that polls. |
 //! | `Idle` | Which workers are parked, and which search for tasks. |
 //! | `Injector` | The queue that all workers share, for tasks from other threads. |
 //! | `Intake` | When a busy worker looks at the queues outside, and how much it brings in. |
 //! | `Interest` | For which events a source is registered. |
-//! | `Interrupter` | Ends the sleep of a thread in its host. |
 //! | `Job` | Work for the blocking pool. |
 //! | `Line` | The wakers that wait for a source in one direction, for functions that poll. |
 //! | `Link`, `Linked` | The part of a node that refers to its neighbours. |
@@ -123,7 +114,6 @@
 //! | `Look` | Where a worker that parks looks once more before it sleeps. |
 //! | `Mark` | What a look finds of a task: it is hot, cold, or cold since an earlier look. |
 //! | `Meta` | What is said of a task to the functions that the user wants to be called for it. |
-//! | `Mode` | What a thread of the blocking pool does: run jobs, or cancel them. |
 //! | `Note` | What a task waits for, as it has left it in its memory. |
 //! | `Notice` | Which worker is told that a task is queued. |
 //! | `Offset` | By how much the driver's clock differs from the system's. |
@@ -135,7 +125,6 @@
 //! | `Parker` | Puts its thread to sleep until another thread unparks it. |
 //! | `Place` | Where a future stands in a wait list. |
 //! | `Point` | A quiescent point is a moment at which all tasks wait, while the clock is paused. |
-//! | `Pollable` | What a host can wait for. |
 //! | `Poller` | What waits for the events of all sources, by a call to the system. |
 //! | `Pool` | The threads for calls that block. |
 //! | `Presence` | Whether the root of a `block_on` is awake. |
@@ -146,7 +135,6 @@
 //! | `Queue` | Where a hot task waits for a worker. |
 //! | `Quiescent` | A runtime is quiescent while all its tasks and threads wait. |
 //! | `Quiet` | A runtime is quiet when no task is alive. |
-//! | `Reactor` | Waits for pollables, and wakes the futures that wait for them. |
 //! | `Readiness`, `Ready` | What the system has reported of a source, and no task has used up. |
 //! | `Reason` | Why a task is queued. |
 //! | `Record`, `Recorder`, `Recording` | Threads note what happens and when, while that is wanted. |
@@ -164,7 +152,7 @@
 //! | `Search` | A worker searches while it looks into the queues of the others. |
 //! | `Seat` | The right to wait in the poller, which one thread has at a time. |
 //! | `Shard` | The timers of one worker, under one lock. |
-//! | `Signal` | Whether a token is cancelled, and the futures that wait for that. |
+//! | `Signal` | A flag that is set once, and the futures that wait for that. |
 //! | `Sink` | Where a traced poll puts what it notes. |
 //! | `Slab` | A table whose entries are found by number. |
 //! | `Sleep` | What a thread does while it is parked, or waits in the poller. |
@@ -178,12 +166,10 @@
 //! | `Stall` | How long a worker has been in one poll. |
 //! | `Stealer` | The thieves' end of a worker's queue. |
 //! | `Step` | What a free thread of the blocking pool does next. |
-//! | `Subscription` | The wait for the pollable of one resource of the host. |
 //! | `Task` | A future that the runtime polls, with its handles and its output. |
 //! | `Timer` | A deadline, and the waker that is called when it has passed. |
 //! | `Traced` | What a poll that notes where its task waits has found. |
 //! | `Track` | What one thread has recorded. |
-//! | `Unflushed` | What a host may still keep of bytes that were written. |
 //! | `Unpark`, `Unparked`, `Unparker` | Ends the sleep of a parked thread, or prevents the next one. |
 //! | `User` | A runtime, to the depots: they keep free memory while there is one. |
 //! | `Wake`, `Woken` | Makes a cold task hot, or has a hot one polled once more. |
@@ -213,8 +199,6 @@ pub(crate) mod queue;
 
 pub(crate) mod task;
 
-pub(crate) mod cancellation;
-
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod recorder;
 
@@ -223,7 +207,5 @@ pub(crate) mod blocking;
 #[cfg_attr(target_family = "wasm", path = "engine/driver/wasm.rs")]
 pub(crate) mod driver;
 
-#[cfg(any(target_family = "wasm", feature = "wasi"))]
-pub(crate) mod host;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod scheduler;

@@ -34,8 +34,6 @@
 //! for those that must run (writes that a file has accepted); the threads of pinned tasks drop theirs; the
 //! workers stop after the poll they are in; every task that is left is dropped (without workers: by the
 //! thread that ends the runtime); the threads end; sources and timers that outlive the runtime are told.
-//! [`Shutdown`] leaves the waiting to a future: the driver thread, which ends last, completes it; without one
-//! a thread of the blocking pool does.
 //!
 //! # Crates that need tokio
 //!
@@ -91,6 +89,7 @@ mod root_future;
 mod scope;
 mod shutdown;
 #[cfg(all(test, liten_shuttle))]
+#[path = "../tests/shuttle/schedules.rs"]
 mod shuttle;
 mod slow_poll;
 mod slow_polls;
@@ -120,7 +119,6 @@ pub use local_runtime::LocalRuntime;
 pub use local_set::{LocalEnterGuard, LocalSet};
 pub use metrics::RuntimeMetrics;
 pub use scope::{Scope, ScopedJoinHandle, scope};
-pub use shutdown::Shutdown;
 pub use slow_poll::SlowPoll;
 pub use thread_activity::{SystemCall, ThreadActivity};
 
@@ -247,37 +245,6 @@ impl Runtime {
     /// Returns numbers about what the runtime is doing.
     pub fn metrics(&self) -> RuntimeMetrics {
         self.handle.metrics()
-    }
-
-    /// Ends the runtime as dropping it does, but without blocking the thread: returns a future that is ready
-    /// when the runtime has ended.
-    ///
-    /// The end begins with the call and goes on whether or not the future is polled, which may be done in
-    /// another runtime, or in a `block_on` of any kind. Called on one of the runtime's own threads, as for a
-    /// drop, it waits for nothing: the future is ready at once. A task of the runtime that awaits it is
-    /// dropped there, like all others; blocking work of the runtime must not block on it, because it would
-    /// wait for itself.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use liten::runtime::Runtime;
-    /// use std::time::Duration;
-    ///
-    /// liten::block_on(async {
-    ///     let service = Runtime::new().unwrap();
-    ///     service.spawn(std::future::pending::<()>());
-    ///     let mut end = service.shutdown();
-    ///     while liten::time::timeout(Duration::from_secs(1), &mut end).await.is_err() {
-    ///         for task in end.running_tasks() {
-    ///             eprintln!("still running: {task}");
-    ///         }
-    ///     }
-    /// });
-    /// ```
-    pub fn shutdown(mut self) -> Shutdown {
-        self.over = true;
-        self.handle.begin_shutdown()
     }
 
     /// Ends the runtime as dropping it does, but waits for `timeout` at most. Returns what is still running

@@ -23,6 +23,7 @@ mod block_in_place;
 mod blocking;
 #[cfg(not(target_family = "wasm"))]
 mod builder;
+mod cancellation;
 pub mod coop;
 mod join_error;
 mod join_set;
@@ -31,9 +32,6 @@ mod spawn;
 mod tracker;
 mod yield_now;
 
-pub use crate::engine::cancellation::{
-    CancellationToken, DropGuard, WaitForCancellationFuture, WaitForCancellationFutureOwned,
-};
 pub use crate::engine::task::{AbortHandle, JoinError, JoinHandle, RunningTask, TaskId};
 #[cfg(not(target_family = "wasm"))]
 pub use block_in_place::block_in_place;
@@ -44,6 +42,9 @@ pub use blocking::spawn_blocking;
 pub use blocking::spawn_unfailing;
 #[cfg(not(target_family = "wasm"))]
 pub use builder::Builder;
+pub use cancellation::{
+    CancellationToken, DropGuard, WaitForCancellationFuture, WaitForCancellationFutureOwned,
+};
 pub use coop::{Unconstrained, consume_budget, unconstrained};
 pub use join_set::JoinSet;
 pub use local_key::{AccessError, LocalKey, TaskLocalFuture, task_local};

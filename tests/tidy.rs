@@ -59,11 +59,10 @@ const HOUSE: Plan = Plan {
         ("engine::driver", 2),
         ("engine::recorder", 2),
         ("engine::blocking", 2),
-        ("engine::cancellation", 2),
         // What runs where, and when.
         ("engine::scheduler", 3),
         // One thread that waits for a host: what a runtime on wasm stands on.
-        ("engine::host", 3),
+        ("component", 3),
         // Assembly.
         ("runtime", 4),
         // Faces that others stand on: sources, clocks, tasks.
@@ -95,8 +94,6 @@ const HOUSE: Plan = Plan {
         ("engine::wakers", "engine::sync_shim"),
         // What is recorded is of tasks.
         ("engine::recorder", "engine::task"),
-        // A task that waits for a token says so.
-        ("engine::cancellation", "engine::task"),
         // A user's function that makes the name may panic.
         ("engine::thread_name", "engine::wakers"),
         // The calls that share an open file queue up.
@@ -173,7 +170,6 @@ const CIRCLES: &[circles::Known] = &[
             "src/runtime/metrics.rs",
             "src/runtime/pinned.rs",
             "src/runtime/root_future.rs",
-            "src/runtime/shutdown.rs",
             "src/runtime/tokio_context.rs",
         ],
         "each kind of runtime makes handles, a handle does all that a runtime does, and the \
@@ -315,7 +311,7 @@ const CLOCK: Confined = Confined {
         ("src/engine/scheduler/worker.rs", "how long its tasks took, once per poll of the driver"),
         ("src/time", "deadlines relative to now"),
         ("src/hyper/timer.rs", "hyper asks its timer for the time"),
-        ("src/engine/host/native.rs", "a host's clock"),
+        ("src/component/native.rs", "a host's clock"),
         ("src/insight/cold.rs", "since when tasks wait, twice per dump while a page is open"),
         ("src/insight/server/picture.rs", "how old a picture is, once per request"),
         ("src/insight/await_tree.rs", "until when a dump waits for its trees"),
@@ -362,7 +358,7 @@ const THREAD_LOCALS: Confined = Confined {
         ("src/engine/recycler.rs", "the memory that each thread keeps"),
         ("src/engine/rng.rs", "the random numbers of code that may run on any thread"),
         ("src/engine/blocking.rs", "when a thread of the pool is through with its thread-locals"),
-        ("src/engine/host/current.rs", "the current reactor"),
+        ("src/component/current.rs", "the current reactor"),
     ],
 };
 
@@ -457,7 +453,7 @@ const CFG: Confined = Confined {
         ("src/process/stdio.rs", "descriptors on Unix; each family of I/O traits is a module"),
         ("src/process/unix.rs", "pidfd on Linux"),
         ("src/wasi.rs", "the host of the system; on wasm it has tasks and timers"),
-        ("src/engine/host.rs", "the host of the system, a file each"),
+        ("src/component.rs", "the host of the system, a file each"),
         ("src/net/wasm.rs", "the traits of futures-io"),
         ("src/guide.rs", "the page about a module that may be switched off"),
         ("src/signal.rs", "signals on Unix, events of the console on Windows"),

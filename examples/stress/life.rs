@@ -63,11 +63,10 @@ pub(crate) fn live(ledger: &Arc<Ledger>, mut rng: Rng, length: Duration) {
 
 /// Ends the runtime in one of the ways there are.
 fn finish(ledger: &Ledger, runtime: Runtime, rng: &mut Rng) {
-    match rng.u32(..5) {
+    match rng.u32(..4) {
         0 => drop(runtime),
-        1 => liten::block_on(runtime.shutdown()),
-        2 => drop(runtime.shutdown()),
-        3 => {
+        1 => runtime.shutdown_background(),
+        2 => {
             let left = runtime.shutdown_timeout(Duration::from_micros(rng.u64(..2000)));
             ledger.left_behind.add(left.len() as u64);
         }

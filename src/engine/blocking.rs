@@ -18,9 +18,9 @@
 //!
 //! When the pool is closed, the oldest of the queued jobs are run if a thread has been started or woken for
 //! them. The others are cancelled by the pool's threads and not by the caller of `close`: their destructors
-//! are user code, and the owner may have said how long it is ready to wait. If all threads are busy, one
-//! more is started for this. Rejected: leaving the jobs to the busy threads, as tokio does. A thread that
-//! never comes back would keep every [`JoinHandle`](crate::task::JoinHandle) of a queued job pending.
+//! are user code, and the owner may have said how long it is ready to wait. If all threads are busy, the jobs
+//! wait for one that comes back. Rejected: one thread more than the maximum for this. It would help only a
+//! program whose threads all wait for a queued job, and such a program stands still before its end, too.
 //!
 //! No thread of the pool joins another one. Each runs the destructors of its thread-locals when it ends;
 //! these may be slow, and one of them may own the runtime and wait for the pool. So threads end side by side,
@@ -126,15 +126,6 @@ pub(crate) struct PoolCounts<R> {
     pub(crate) first: Option<R>,
 }
 
-/// What a thread does.
-#[derive(Clone, Copy)]
-enum Mode {
-    /// Runs jobs.
-    Serve,
-    /// Cancels jobs.
-    Cancel,
-}
-
 impl<J: Job> Pool<J> {
     pub(crate) fn new(config: Config) -> Arc<Self> {
         Arc::new(Self {
@@ -160,7 +151,7 @@ impl<J: Job> Pool<J> {
             Submitted::Queued => {}
             Submitted::Closed(job) => return Err(SpawnError::Closed(job)),
             Submitted::Start(number) => {
-                if let Err(error) = self.start(number, Mode::Serve) {
+                if let Err(error) = self.start(number) {
                     return match state.not_started(waits) {
                         Some(job) => Err(SpawnError::NoThread(job, error)),
                         None => Ok(()),
@@ -176,28 +167,13 @@ impl<J: Job> Pool<J> {
     ///
     /// The exempted jobs and the running ones run to their end; [`wait`](Self::wait) waits for all of this.
     /// Closing twice does nothing more.
-    pub(crate) fn close(self: &Arc<Self>) {
+    pub(crate) fn close(&self) {
         self.threads.lock().closed = true;
-        self.locked.close(|number| self.start(number, Mode::Cancel).is_ok());
+        self.locked.close();
     }
 
     pub(crate) fn is_closed(&self) -> bool {
         self.threads.lock().closed
-    }
-
-    /// As [`close`](Pool::close), and runs `last` when no other job is left to be begun: it may call
-    /// [`wait`](Pool::wait), which waits for all of them then.
-    ///
-    /// # Errors
-    ///
-    /// Gives `last` back if the pool has no thread, so that there is nothing to wait for; with `alone` it
-    /// starts one for it, and gives it back if that fails. The pool is closed all the same.
-    pub(crate) fn close_and_then(self: &Arc<Self>, last: J, alone: bool) -> Result<(), J> {
-        self.threads.lock().closed = true;
-        let start = |number, mode| self.start(number, mode).is_ok();
-        let (serve, cancel) =
-            (|number| start(number, Mode::Serve), |number| start(number, Mode::Cancel));
-        self.locked.close_and_then(last, alone, serve, cancel)
     }
 
     /// Waits until every thread of the pool has ended, or until `deadline`; returns whether they have.
@@ -259,22 +235,22 @@ impl<J: Job> Pool<J> {
 
     /// Starts a thread that `PoolState` counts already. The caller holds its lock, and the thread needs it
     /// before it can look for its handle.
-    fn start(self: &Arc<Self>, number: usize, mode: Mode) -> io::Result<()> {
+    fn start(self: &Arc<Self>, number: usize) -> io::Result<()> {
         let name = self.config.thread_name.of(&format_args!("{}-{number}", self.config.kind));
         let mut builder = thread::Builder::new().name(name);
         if let Some(size) = self.config.stack_size {
             builder = builder.stack_size(size);
         }
         let pool = Arc::clone(self);
-        let handle = builder.spawn(move || pool.live(number, mode))?;
+        let handle = builder.spawn(move || pool.live(number))?;
         self.threads.lock().alive.insert(number, Thread { handle, let_go: false });
         Ok(())
     }
 
     /// The life of a thread.
-    fn live(&self, number: usize, mode: Mode) {
+    fn live(&self, number: usize) {
         LAST.set(Some(Last { number, threads: self.threads.clone() }));
-        let mut guard = ThreadGuard { pool: self, number, mode, ended: false };
+        let mut guard = ThreadGuard { pool: self, number, ended: false };
         (self.config.around)(&mut || guard.work());
     }
 }
@@ -308,7 +284,6 @@ impl_debug!([J] Pool<J>, this => "Pool" { name: this.config.thread_name, .. });
 struct ThreadGuard<'a, J: Job> {
     pool: &'a Pool<J>,
     number: usize,
-    mode: Mode,
     /// `PoolState` has let the thread go.
     ended: bool,
 }
@@ -320,17 +295,14 @@ impl<J: Job> ThreadGuard<'_, J> {
         }
         let Config { keep_alive, on_idle, .. } = &self.pool.config;
         let locked = &self.pool.locked;
-        match self.mode {
-            Mode::Serve => locked.serve(|mut state| {
-                if state.has_no_job() {
-                    on_idle();
-                }
-                // A signal that came to nothing (a busy thread took the job) begins the idle time anew.
-                let timed_out = locked.work.wait_for(&mut state, *keep_alive).timed_out();
-                (state, timed_out)
-            }),
-            Mode::Cancel => locked.cancel_all(),
-        }
+        locked.serve(|mut state| {
+            if state.has_no_job() {
+                on_idle();
+            }
+            // A signal that came to nothing (a busy thread took the job) begins the idle time anew.
+            let timed_out = locked.work.wait_for(&mut state, *keep_alive).timed_out();
+            (state, timed_out)
+        });
         self.end();
     }
 

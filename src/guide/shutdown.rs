@@ -42,7 +42,6 @@
 //!
 //! [`Runtime::shutdown_timeout`](crate::runtime::Runtime::shutdown_timeout) waits for so long and returns
 //! the tasks that are still in a poll, with the place in the source that spawned them.
-//! [`Runtime::shutdown`](crate::runtime::Runtime::shutdown) is the same as a future.
 //!
 //! ```
 //! use std::time::Duration;
@@ -62,5 +61,5 @@
 //! | a task in a poll | after that poll |
 //! | blocking work that has begun | when it is done; the runtime waits |
 //! | blocking work that a free or a new thread comes for | is done; the runtime waits |
-//! | blocking work that no thread is free for | is cancelled by a thread of the pool; the runtime waits |
+//! | other blocking work | is cancelled by the next free thread of the pool; the runtime waits |
 //! | sockets and timers that are held elsewhere | return errors from then on |

@@ -30,8 +30,8 @@
 //! Rejected: to put the descriptor back into blocking mode, which the other processes do not expect; and to
 //! register it with the driver, because a runtime without workers polls only while a thread is in `block_on`.
 
-use crate::engine::cancellation::CancellationToken;
 use crate::engine::ended::ended;
+use crate::engine::wakers::Signal;
 use crate::runtime::blocking_task::CLOSED;
 use crate::runtime::context;
 use crate::runtime::spare_descriptors::is_lacking;
@@ -123,8 +123,8 @@ enum Ending<'a> {
     Ignored,
     /// The socket hangs up.
     Line(&'a UnixStream),
-    /// The token is asked after each round.
-    Asked(&'a CancellationToken),
+    /// The signal is asked after each round.
+    Asked(&'a Signal),
 }
 
 impl<'a> Ending<'a> {
@@ -183,7 +183,7 @@ fn wait(
     let has_ended = match ending {
         Ending::Ignored => false,
         Ending::Line(_) => is_ready && asked[0].any() == Some(true),
-        Ending::Asked(token) => token.is_cancelled(),
+        Ending::Asked(signal) => signal.is_set(),
     };
     if has_ended { Err(ended(CLOSED)) } else { Ok(is_ready) }
 }
@@ -208,7 +208,7 @@ fn told_of_the_end<R>(f: impl FnOnce(Ending<'_>) -> io::Result<R>) -> io::Result
         pair => pair?,
     };
     let waker = Waker::from(Arc::new(Line(theirs)));
-    let mut ending = pin!(ending.cancelled_owned());
+    let mut ending = pin!(ending.wait());
     match ending.as_mut().poll(&mut Context::from_waker(&waker)).is_ready() {
         true => Err(ended(CLOSED)),
         false => f(Ending::Line(&ours)),

@@ -120,7 +120,7 @@ pub fn may_block() -> bool {
 /// * `DriverWaker` (drive.rs), for a thread that drives: it ends the thread's sleep in the poller.
 /// * `RootWakes` (local/root.rs), for a root beside the tasks of a local executor: it remembers that the root
 ///   was woken and not a task, and wakes whatever polls the executor.
-/// * `HostWaker` (engine/host/root.rs), for a root of WASI: it interrupts the host, and so does the drop of
+/// * `HostWaker` (component/root.rs), for a root of WASI: it interrupts the host, and so does the drop of
 ///   the last one.
 struct RootWaker {
     unparker: Unparker,

@@ -13,7 +13,6 @@ use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Instant;
@@ -122,22 +121,6 @@ impl BlockingTasks {
             }
         };
         (join, taken)
-    }
-}
-
-impl BlockingTasks {
-    /// Closes the pool, and has it run `last` after all other jobs; see [`blocking::Pool::close_and_then`].
-    /// Returns whether it will; otherwise `last` is dropped.
-    pub(super) fn close_and_then(
-        self: &Arc<Self>,
-        pool: &Arc<blocking::Pool<BlockingJob>>,
-        last: impl FnOnce() + Send + 'static,
-        alone: bool,
-    ) -> bool {
-        let (task, join) = new_send_task(Once::new(last), self, Location::caller());
-        drop(join);
-        let job = BlockingJob::new(task, self, true);
-        pool.close_and_then(job, alone).map_err(Job::cancel).is_ok()
     }
 }
 

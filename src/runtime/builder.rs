@@ -15,7 +15,6 @@ use super::slow_polls::{OnSlowPoll, SlowPolls};
 use super::tokio_context;
 use super::tokio_words;
 use crate::engine::blocking;
-use crate::engine::cancellation::CancellationToken;
 use crate::engine::driver::Driver;
 use crate::engine::impls::{impl_debug, impl_unwind_safe, setters};
 use crate::engine::recycler;
@@ -25,6 +24,7 @@ use crate::engine::scheduler::{
 use crate::engine::sync_shim::{Arc, cpus};
 use crate::engine::task::hooks::TaskHooks;
 use crate::engine::thread_name::ThreadName;
+use crate::engine::wakers::Signal;
 use std::io;
 use std::sync::{OnceLock, Weak};
 use std::time::Duration;
@@ -417,7 +417,7 @@ impl Builder {
                 self.slow_poll_threshold,
                 self.on_slow_poll.clone(),
             )),
-            ending: CancellationToken::new(),
+            ending: Arc::new(Signal::new(false)),
             blocking_tasks: BlockingTasks::new(),
             memory: recycler::User::new(),
             tokio,

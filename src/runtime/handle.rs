@@ -15,7 +15,6 @@ use super::slow_polls::SlowPolls;
 use super::tokio_context;
 use super::tokio_words;
 use crate::engine::blocking;
-use crate::engine::cancellation::CancellationToken;
 use crate::engine::driver::Driver;
 use crate::engine::impls::impl_unwind_safe;
 use crate::engine::park::Parker;
@@ -26,6 +25,7 @@ use crate::engine::task::hooks::TaskHooks;
 use crate::engine::task::origin::Origin;
 use crate::engine::task::{JoinHandle, RunningTask};
 use crate::engine::wakers;
+use crate::engine::wakers::Signal;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io;
@@ -55,7 +55,7 @@ pub(super) struct RuntimeState {
     pub(super) sleeps: Sleeps,
     pub(super) slow_polls: Arc<SlowPolls>,
     /// Cancelled when the runtime begins to end.
-    pub(super) ending: CancellationToken,
+    pub(super) ending: Arc<Signal>,
     /// Keeps the memory of ended tasks for new ones until the runtime ends.
     pub(super) memory: recycler::User,
     pub(super) tokio: tokio_context::Door,

@@ -167,11 +167,6 @@ impl Pinned {
         self.pool.wait(deadline)
     }
 
-    /// How many threads there are.
-    pub(super) fn threads(&self) -> usize {
-        self.pool.threads()
-    }
-
     /// How many tasks are alive.
     pub(super) fn alive_tasks(&self) -> u64 {
         self.threads.lock().all.iter().map(|thread| thread.alive_tasks()).sum()

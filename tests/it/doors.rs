@@ -1,5 +1,6 @@
 //! The hidden doors for the package named `tokio`: sources, children and work that liten does not own.
 
+use crate::guard::until;
 use crate::loopback::{run, until_reported};
 use liten::io::{Direction, Interest, Ready, Registered};
 use liten::runtime::{Builder, Handle, is_inside};
@@ -107,9 +108,10 @@ fn the_end_of_the_runtime_leaves_work_to_be_done_that_must_be() {
     drop(entered);
     drop((ordinary, unfailing, occupied));
     // The one thread is let go after the end has begun: it is blocked until the sender is dropped.
-    let shutdown = runtime.shutdown();
+    let metrics = runtime.metrics();
+    runtime.shutdown_background();
     drop(release);
-    liten::block_on(shutdown);
+    until(|| metrics.num_blocking_threads() == 0);
     assert_eq!(done.load(Ordering::SeqCst), 10);
 }
 

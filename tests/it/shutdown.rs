@@ -639,8 +639,9 @@ fn destructors_of_woken_tasks_may_wait_for_each_other() {
         let wakers = Meets::spawn(&runtime, 2);
         let stuck_too = occupy(&runtime, 1);
         wakers.into_iter().for_each(Waker::wake);
-        let ended = runtime.shutdown();
+        let metrics = runtime.metrics();
+        runtime.shutdown_background();
         drop((stuck, stuck_too));
-        liten::block_on(ended);
+        until(|| metrics.num_alive_tasks() == 0);
     });
 }

@@ -1,14 +1,12 @@
-//! What is told of a runtime that does not end, and the end that no thread waits for.
+//! What is told of a runtime that does not end.
 
 use crate::guard::{guarded, until, workers};
-use crate::probe::{Bell, Count, OnDrop};
-use liten::runtime::{Builder, Runtime, Shutdown};
+use crate::probe::Count;
+use liten::runtime::{Builder, Runtime};
 use liten::task::RunningTask;
 use std::future::pending;
 use std::panic::Location;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, mpsc};
-use std::task::{Context, Wake, Waker};
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 /// The lines of this file that `running` names, sorted.
@@ -55,10 +53,10 @@ fn a_bounded_shutdown_names_what_is_left() {
         begins.recv().unwrap();
         until(|| runtime.metrics().num_cold_tasks() == 1);
         let handle = runtime.handle().clone();
-        let end = runtime.shutdown();
+        runtime.shutdown_background();
         // The destructor has begun.
         begins.recv().unwrap();
-        let running = end.running_tasks();
+        let running = handle.metrics().running_tasks();
         assert_eq!(lines(&running), [first, second, third]);
         for id in [polled.id(), worked.id(), cold.id()] {
             assert!(running.iter().any(|task| task.id() == id));
@@ -66,10 +64,9 @@ fn a_bounded_shutdown_names_what_is_left() {
         let text = running[0].to_string();
         assert!(text.contains("spawned at") && text.contains(file!()), "{text}");
         drop((free_poll, free_drop));
-        until(|| lines(&end.running_tasks()) == [second]);
+        until(|| lines(&handle.metrics().running_tasks()) == [second]);
         drop(free_job);
-        liten::block_on(end);
-        assert_eq!(handle.metrics().running_tasks(), []);
+        until(|| handle.metrics().running_tasks().is_empty());
     });
 }
 
@@ -149,100 +146,6 @@ fn each_way_to_spawn_knows_its_caller() {
             set.detach_all();
             line
         });
-    });
-}
-
-#[test]
-fn an_end_that_is_awaited_is_as_good_as_a_drop() {
-    guarded(|| {
-        let runtime = workers(2);
-        let (dropped, bell) = (Count::default(), Bell::default());
-        for _ in 0..100 {
-            let (held, bell) = (OnDrop(dropped.clone()), bell.clone());
-            drop(runtime.spawn(async move {
-                let _held = held;
-                bell.wait().await;
-            }));
-        }
-        until(|| bell.waiting() == 100);
-        let handle = runtime.handle().clone();
-        liten::block_on(runtime.shutdown());
-        assert_eq!(dropped.get(), 100);
-        assert_eq!(handle.metrics().num_alive_tasks(), 0);
-        bell.ring();
-        assert!(liten::block_on(handle.spawn(async {})).unwrap_err().is_cancelled());
-    });
-}
-
-/// No task polls it, it is dropped, or it is polled by a task of the runtime that it ends.
-#[test]
-fn an_end_goes_on_whatever_becomes_of_its_future() {
-    guarded(|| {
-        let dropped = Count::default();
-        let busy = || {
-            let runtime = workers(1);
-            let held = OnDrop(dropped.clone());
-            drop(runtime.spawn(async move {
-                let _held = held;
-                pending::<()>().await;
-            }));
-            until(|| runtime.metrics().num_cold_tasks() == 1);
-            runtime
-        };
-        drop(busy().shutdown());
-        until(|| dropped.get() == 1);
-        let kept = busy().shutdown();
-        until(|| dropped.get() == 2);
-        liten::block_on(kept);
-        let runtime = busy();
-        let handle = runtime.handle().clone();
-        let held = OnDrop(dropped.clone());
-        let task = handle.spawn(async move {
-            let _held = held;
-            runtime.shutdown().await;
-            pending::<()>().await;
-        });
-        assert!(liten::block_on(task).unwrap_err().is_cancelled());
-        until(|| dropped.get() == 4);
-        // In blocking work of the runtime, which the end would have to wait for.
-        let runtime = busy();
-        let handle = runtime.handle().clone();
-        liten::block_on(handle.spawn_blocking(|| liten::block_on(runtime.shutdown()))).unwrap();
-        until(|| dropped.get() == 5);
-    });
-}
-
-/// The waker is called on the thread that ends last, and polls there.
-#[test]
-fn an_end_may_be_polled_by_the_waker_that_hears_of_it() {
-    struct Inline(Mutex<Option<Shutdown>>, mpsc::Sender<bool>);
-    impl Inline {
-        fn poll(self: &Arc<Self>) -> bool {
-            let waker = Waker::from(self.clone());
-            let mut end = self.0.lock().unwrap();
-            let end = Pin::new(end.as_mut().unwrap());
-            end.poll(&mut Context::from_waker(&waker)).is_ready()
-        }
-    }
-    impl Wake for Inline {
-        fn wake(self: Arc<Self>) {
-            self.1.send(self.poll()).unwrap();
-        }
-    }
-    guarded(|| {
-        let runtime = workers(1);
-        let (free, freed) = mpsc::channel::<()>();
-        let (begun, begins) = mpsc::channel();
-        drop(runtime.spawn(async move {
-            begun.send(()).unwrap();
-            let _ = freed.recv();
-        }));
-        begins.recv().unwrap();
-        let (tell, told) = mpsc::channel();
-        let inline = Arc::new(Inline(Mutex::new(Some(runtime.shutdown())), tell));
-        assert!(!inline.poll(), "a poll is under way");
-        drop(free);
-        assert!(told.recv().unwrap());
     });
 }
 

@@ -226,9 +226,10 @@ fn a_runtime_with_spares_may_end_at_any_time() {
             if round % 2 == 0 {
                 runtime.block_on(async { drop(runtime.spawn(async {})) });
             }
-            let end = runtime.shutdown();
+            let metrics = runtime.metrics();
+            runtime.shutdown_background();
             drop(blocked);
-            liten::block_on(end);
+            until(|| metrics.num_alive_tasks() == 0);
         }
     });
 }

@@ -29,7 +29,7 @@
 //! and each of them looks at the queue before it sleeps or ends. `loom.rs` plays this through.
 
 use super::job::Job;
-use super::pool_state::{NextStep, PoolState, Submitted};
+use super::pool_state::{NextStep, PoolState};
 use crate::engine::recycler;
 use crate::engine::sync_shim::{Condvar, Mutex, MutexGuard};
 use crate::engine::wakers;
@@ -85,15 +85,6 @@ impl<J: Job> LockedState<J> {
         self.gone.notify_all();
     }
 
-    /// The loop of the thread that [`close`](Self::close) starts: cancels jobs while there are any.
-    pub(super) fn cancel_all(&self) {
-        let mut state = self.state.lock();
-        while let NextStep::Cancel(job) = state.next_cancelled() {
-            state = self.unlocked(state, || job.cancel());
-        }
-        self.gone.notify_all();
-    }
-
     /// Ends a job, without the lock.
     fn unlocked<'a>(
         &'a self,
@@ -109,46 +100,10 @@ impl<J: Job> LockedState<J> {
 
     /// Refuses jobs from now on, ends waiting threads, and has the threads cancel what is queued and need not
     /// run.
-    ///
-    /// If all of them are busy, `start` has to start a thread with this number, which calls
-    /// [`cancel_all`](Self::cancel_all), and says whether there is one. It is called under the lock, as for
-    /// a job.
-    pub(super) fn close(&self, start: impl FnOnce(usize) -> bool) {
-        self.close_locked(&mut self.state.lock(), start);
-    }
-
-    /// As [`close`](Self::close), and leaves `last` to the thread that finds nothing else.
-    ///
-    /// If there is no thread and `alone`, `serve` has to start one, which calls [`serve`](Self::serve).
-    ///
-    /// # Errors
-    ///
-    /// Gives `last` back if there is no thread for it.
-    pub(super) fn close_and_then(
-        &self,
-        last: J,
-        alone: bool,
-        serve: impl FnOnce(usize) -> bool,
-        cancel: impl FnOnce(usize) -> bool,
-    ) -> Result<(), J> {
+    pub(super) fn close(&self) {
         let mut state = self.state.lock();
-        let refused = match state.queue_last(last, alone) {
-            Submitted::Signal | Submitted::Queued => None,
-            Submitted::Closed(last) => Some(last),
-            Submitted::Start(number) if serve(number) => None,
-            Submitted::Start(_) => state.last_not_started(),
-        };
-        self.close_locked(&mut state, cancel);
-        refused.map_or(Ok(()), Err)
-    }
-
-    fn close_locked(&self, state: &mut PoolState<J>, start: impl FnOnce(usize) -> bool) {
         self.work.notify_all();
-        if let Some(number) = state.close(Job::must_run) {
-            if !start(number) {
-                state.no_canceller();
-            }
-        }
+        state.close(Job::must_run);
     }
 
     /// A thread exits early: it panicked, or ended without permission.

@@ -20,8 +20,6 @@ struct Model {
     close_after: usize,
     /// The close cancels no job that was queued.
     must_run: bool,
-    /// The system gives the close a thread.
-    canceller: bool,
     run: AtomicUsize,
     cancelled: AtomicUsize,
     refused: AtomicUsize,
@@ -30,18 +28,12 @@ struct Model {
 struct Counted {
     model: Arc<Model>,
     must_run: bool,
-    /// Waits for the other threads, and says then how many jobs have been run or cancelled.
-    last: Option<Arc<AtomicUsize>>,
 }
 
 impl Job for Counted {
     fn run(self) {
-        if let Some(others) = self.last {
-            assert!(self.model.locked.wait_for_threads(1, None));
-            others.store(self.model.over(), Ordering::Relaxed);
-        }
         if self.model.run.fetch_add(1, Ordering::Relaxed) + 1 == self.model.close_after {
-            close(&self.model);
+            self.model.locked.close();
         }
     }
 
@@ -66,15 +58,14 @@ enum Patience {
 
 impl Model {
     fn new(max_threads: usize, close_after: usize) -> Arc<Self> {
-        Self::with(max_threads, close_after, false, true)
+        Self::with(max_threads, close_after, false)
     }
 
-    fn with(max_threads: usize, close_after: usize, must_run: bool, canceller: bool) -> Arc<Self> {
+    fn with(max_threads: usize, close_after: usize, must_run: bool) -> Arc<Self> {
         Arc::new(Self {
             locked: LockedState::new(max_threads),
             close_after,
             must_run,
-            canceller,
             run: AtomicUsize::new(0),
             cancelled: AtomicUsize::new(0),
             refused: AtomicUsize::new(0),
@@ -100,13 +91,7 @@ impl Model {
         });
     }
 
-    /// How many jobs were run or cancelled.
-    fn over(&self) -> usize {
-        self.run.load(Ordering::Relaxed) + self.cancelled.load(Ordering::Relaxed)
-    }
-
-    /// How many jobs were run, cancelled and refused; waits for the canceller, if there is one, and checks
-    /// that nothing is left.
+    /// How many jobs were run, cancelled and refused; checks that nothing is left.
     fn ends(&self) -> [usize; 3] {
         assert!(self.locked.wait_for_threads(0, None));
         let state = self.locked.state.lock();
@@ -114,17 +99,6 @@ impl Model {
         assert!(state.has_no_job());
         [&self.run, &self.cancelled, &self.refused].map(|count| count.load(Ordering::Relaxed))
     }
-}
-
-/// What `Pool::close` does.
-fn close(model: &Arc<Model>) {
-    model.locked.close(|_| {
-        if model.canceller {
-            let model = model.clone();
-            thread::spawn(move || model.locked.cancel_all());
-        }
-        model.canceller
-    });
 }
 
 /// What `Pool::spawn` does; returns the thread if it started one.
@@ -138,7 +112,7 @@ fn submit_one(
     must_run: bool,
 ) -> Option<thread::JoinHandle<()>> {
     let mut state = model.locked.state.lock();
-    match state.submit(Counted { model: model.clone(), must_run, last: None }) {
+    match state.submit(Counted { model: model.clone(), must_run }) {
         Submitted::Signal => {
             model.locked.work.notify_one();
         }
@@ -213,7 +187,7 @@ fn a_job_and_the_close_at_once() {
         let closer = {
             let model = model.clone();
             thread::spawn(move || {
-                close(&model);
+                model.locked.close();
                 assert!(model.locked.wait_for_threads(0, None));
             })
         };
@@ -229,12 +203,12 @@ fn a_job_and_the_close_at_once() {
 #[test]
 fn a_job_that_must_run_and_the_close_at_once() {
     loom::model(|| {
-        let model = Model::with(1, usize::MAX, true, true);
+        let model = Model::with(1, usize::MAX, true);
         let first = submit(&model, Patience::Endless).expect("the first job starts a thread");
         let closer = {
             let model = model.clone();
             thread::spawn(move || {
-                close(&model);
+                model.locked.close();
                 assert!(model.locked.wait_for_threads(0, None));
                 model.run.load(Ordering::Relaxed)
             })
@@ -247,67 +221,32 @@ fn a_job_that_must_run_and_the_close_at_once() {
     });
 }
 
-/// Two jobs are queued at the close, of which one must run. The other one is cancelled by the canceller or by
-/// the thread that was busy, and by that one in any case if there is no canceller; a thread that waits has
-/// waited for it.
+/// Two jobs are queued at the close, of which one must run. The thread that was busy runs that one and
+/// cancels the other; a caller that waits for the thread has waited for both.
 #[test]
 fn what_is_queued_at_the_close_is_cancelled_by_a_thread() {
-    for canceller in [true, false] {
-        loom::model(move || {
-            let model = Model::with(1, usize::MAX, false, canceller);
-            let first = submit(&model, Patience::Endless).expect("the first job starts a thread");
-            for must_run in [true, false] {
-                assert!(submit_one(&model, Patience::Endless, must_run).is_none());
-            }
-            close(&model);
-            let [run, cancelled, refused] = model.ends();
-            assert!(run >= 1, "the job that must run");
-            assert_eq!((run + cancelled, refused), (3, 0));
-            first.join().expect("no panic");
-        });
-    }
-}
-
-/// A job is queued at the close, and a last one waits for it. Another caller comes at the same time: its job
-/// is refused, or waited for like the others.
-#[test]
-fn the_last_job_waits_for_all_others() {
-    for canceller in [true, false] {
-        loom::model(move || {
-            let model = Model::with(1, usize::MAX, true, canceller);
-            let first = submit(&model, Patience::Endless).expect("the first job starts a thread");
-            assert!(submit_one(&model, Patience::Endless, false).is_none());
-            let other = {
-                let model = model.clone();
-                thread::spawn(move || assert!(submit(&model, Patience::Endless).is_none()))
-            };
-            let others = Arc::new(AtomicUsize::new(0));
-            let last = Counted { model: model.clone(), must_run: true, last: Some(others.clone()) };
-            let cancel = |_| {
-                if canceller {
-                    let model = model.clone();
-                    thread::spawn(move || model.locked.cancel_all());
-                }
-                canceller
-            };
-            let serve = |_| unreachable!("there is a thread");
-            assert!(model.locked.close_and_then(last, false, serve, cancel).is_ok());
-            other.join().expect("no panic");
-            first.join().expect("no panic");
-            let [run, cancelled, refused] = model.ends();
-            assert_eq!(run + cancelled + refused, 4);
-            assert_eq!(others.load(Ordering::Relaxed), run + cancelled - 1);
-        });
-    }
-}
-
-/// The thread for which a job was left dies, and the canceller does not leave the job queued.
-#[test]
-fn a_dying_thread_and_a_canceller_leave_no_job() {
     loom::model(|| {
-        let model = Model::with(1, usize::MAX, true, true);
+        let model = Model::with(1, usize::MAX, false);
+        let first = submit(&model, Patience::Endless).expect("the first job starts a thread");
+        for must_run in [true, false] {
+            assert!(submit_one(&model, Patience::Endless, must_run).is_none());
+        }
+        model.locked.close();
+        let [run, cancelled, refused] = model.ends();
+        assert!(run >= 1, "the job that must run");
+        assert_eq!((run + cancelled, refused), (3, 0));
+        first.join().expect("no panic");
+    });
+}
+
+/// The only thread dies at the close, with jobs that were left for it, one of which must run: all are
+/// cancelled.
+#[test]
+fn a_thread_that_dies_at_the_close_leaves_no_job() {
+    loom::model(|| {
+        let model = Model::with(1, usize::MAX, true);
         let mut state = model.locked.state.lock();
-        let started = state.submit(Counted { model: model.clone(), must_run: true, last: None });
+        let started = state.submit(Counted { model: model.clone(), must_run: true });
         assert!(matches!(started, Submitted::Start(_)));
         drop(state);
         assert!(submit_one(&model, Patience::Endless, false).is_none());
@@ -315,7 +254,7 @@ fn a_dying_thread_and_a_canceller_leave_no_job() {
             let model = model.clone();
             thread::spawn(move || model.locked.abandon())
         };
-        close(&model);
+        model.locked.close();
         dying.join().expect("no panic");
         assert_eq!(model.ends(), [0, 2, 0]);
     });
@@ -328,7 +267,7 @@ fn a_dying_thread_takes_no_job_along() {
     both_ways(|way| {
         let model = Model::new(1, usize::MAX);
         let mut state = model.locked.state.lock();
-        let started = state.submit(Counted { model: model.clone(), must_run: false, last: None });
+        let started = state.submit(Counted { model: model.clone(), must_run: false });
         assert!(matches!(started, Submitted::Start(_)));
         drop(state);
         let dying = {

@@ -14,34 +14,14 @@
 //! | `not_started` | caller | after `Start` | free − 1, threads − 1 | the job, if alone or unable to wait |
 //! | `next_step` | free thread | queued > 0 | queued − 1, free − 1 | `Run` |
 //! |  |  | queued = 0, cancelled > 0 | cancelled − 1, free − 1 | `Cancel` |
-//! |  |  | both 0, a last one | no last one, free − 1 | `Run` |
-//! |  |  | none at all, timed out or closed | free − 1, threads − 1 | `End` |
-//! |  |  | none at all otherwise | same | `Wait` |
-//! | `next_cancelled` | free canceller | cancelled > 0 | cancelled − 1, free − 1 | `Cancel` |
-//! |  |  | cancelled = 0, queued > 0, threads = 1 | queued − 1, free − 1 | `Cancel` |
-//! |  |  | both 0, a last one, threads = 1 | no last one, free − 1 | `Cancel` |
-//! |  |  | otherwise | free − 1, threads − 1 | `End` |
+//! |  |  | both 0, timed out or closed | free − 1, threads − 1 | `End` |
+//! |  |  | both 0 otherwise | same | `Wait` |
 //! | `finished` | busy thread | | free + 1 | one of the above follows |
-//! | `queue_last` | owner | closed, or threads = 0 and none to be started | same | `Closed` |
-//! |  |  | threads > 0 | a last one | `Queued` |
-//! |  |  | threads = 0 otherwise | a last one, free + 1, threads + 1 | `Start` |
-//! | `last_not_started` | owner | after `Start` | no last one, free − 1, threads − 1 | the job |
-//! | `close` | owner | closed | same | nothing |
-//! |  |  | otherwise | queued = the `free` oldest and what must run, cancelled = the others | see below |
-//! |  |  | and cancelled > 0 | free + 1, threads + 1 | start a canceller |
-//! | `no_canceller` | owner | after `close` | free − 1, threads − 1 | |
+//! | `close` | owner | closed | same | |
+//! |  |  | otherwise | queued = the `free` oldest and what must run, cancelled = the others | |
 //! | `abandon` | dying free thread | | free − 1, threads − 1 | all jobs, if it was the last thread |
 //!
-//! A *canceller* is one thread more than the maximum. It exists because a job that is cancelled has a
-//! destructor, which may take its time: the caller of `close` may not have that time, and busy threads may
-//! never come back. It runs no job, so that no more of them run at once than the maximum says.
-//!
-//! The *last* job is run when no other one is left to be begun, so it can wait for all other threads. The
-//! owner queues it and closes under one lock: no job comes in between, which would be neither refused nor
-//! waited for.
-//!
-//! Kept true: `free ≤ threads ≤ max`, or `max + 1` after the close; no threads, no jobs (unless `abandon`
-//! hands them out).
+//! Kept true: `free ≤ threads ≤ max`; no threads, no jobs (unless `abandon` hands them out).
 
 use std::collections::VecDeque;
 
@@ -52,8 +32,6 @@ pub(super) struct PoolState<J> {
     queue: VecDeque<J>,
     /// Jobs that were queued at the close and have yet to be cancelled.
     cancelled: VecDeque<J>,
-    /// Run when both are empty.
-    last: Option<J>,
     /// Threads that have been started, or are about to be, and have not been let go.
     threads: usize,
     /// Threads among these that have no job.
@@ -64,8 +42,7 @@ pub(super) struct PoolState<J> {
     closed: bool,
 }
 
-/// What the caller of [`PoolState::submit`] or [`PoolState::queue_last`] has to do, before it gives up the
-/// lock.
+/// What the caller of [`PoolState::submit`] has to do, before it gives up the lock.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Submitted<J> {
@@ -98,7 +75,6 @@ impl<J> PoolState<J> {
         Self {
             queue: VecDeque::new(),
             cancelled: VecDeque::new(),
-            last: None,
             threads: 0,
             free: 0,
             max,
@@ -162,29 +138,10 @@ impl<J> PoolState<J> {
         } else if let Some(job) = self.cancelled.pop_front() {
             self.free -= 1;
             NextStep::Cancel(job)
-        } else if let Some(job) = self.last.take() {
-            self.free -= 1;
-            NextStep::Run(job)
         } else {
             // A burst of jobs is over.
             self.queue.shrink_to(MOST_PLACES);
             if timed_out || self.closed { self.end() } else { NextStep::Wait }
-        }
-    }
-
-    /// As [`next_step`](Self::next_step), for the canceller that [`close`](Self::close) has asked for.
-    pub(super) fn next_cancelled(&mut self) -> NextStep<J> {
-        let mut job = self.cancelled.pop_front();
-        if job.is_none() && self.threads == 1 {
-            // The threads for which this one was left have died.
-            job = self.queue.pop_front().or_else(|| self.last.take());
-        }
-        match job {
-            Some(job) => {
-                self.free -= 1;
-                NextStep::Cancel(job)
-            }
-            None => self.end(),
         }
     }
 
@@ -198,52 +155,19 @@ impl<J> PoolState<J> {
         self.free += 1;
     }
 
-    /// Queues the last job, just before the [`close`](Self::close). `alone`: a thread is started for it if
-    /// there is none; otherwise that gives it back.
-    pub(super) fn queue_last(&mut self, job: J, alone: bool) -> Submitted<J> {
-        if self.closed || self.threads == 0 && !alone {
-            return Submitted::Closed(job);
-        }
-        self.last = Some(job);
-        match self.threads {
-            0 => Submitted::Start(self.start()),
-            _ => Submitted::Queued,
-        }
-    }
-
-    /// The thread asked for by [`queue_last`](Self::queue_last) could not be started.
-    #[must_use]
-    pub(super) fn last_not_started(&mut self) -> Option<J> {
-        self.take_back_start();
-        self.last.take()
-    }
-
     /// From here on nothing is queued. A job already assigned to a free thread counts as started and is kept:
     /// whether its thread had begun it by now was only a matter of speed. Jobs that `must_run` stay too, for
     /// the threads that are there (there is one, if there are jobs). The others are cancelled by threads that
     /// find nothing else, all of which end when there is nothing left. The caller wakes all waiting threads.
-    ///
-    /// Returns the number of the canceller that the caller has to start, before it gives up the lock, if
-    /// there is something to cancel, because then no thread is free; if that fails it calls
-    /// [`no_canceller`](Self::no_canceller).
-    #[must_use]
-    pub(super) fn close(&mut self, must_run: impl Fn(&J) -> bool) -> Option<usize> {
+    pub(super) fn close(&mut self, must_run: impl Fn(&J) -> bool) {
         if self.closed {
-            return None;
+            return;
         }
         self.closed = true;
         let waiting = self.queue.split_off(self.free.min(self.queue.len()));
         let (must, need_not): (VecDeque<J>, VecDeque<J>) = waiting.into_iter().partition(must_run);
         self.queue.extend(must);
         self.cancelled = need_not;
-        (!self.cancelled.is_empty()).then(|| self.start())
-    }
-
-    /// The canceller could not be started: a busy thread will come for the jobs, and there is one, because
-    /// jobs are queued only where there are threads.
-    pub(super) fn no_canceller(&mut self) {
-        self.take_back_start();
-        debug_assert!(self.threads > 0, "jobs were queued without a thread");
     }
 
     /// A free thread exits early: it panicked, or ended without permission. Returns the jobs that no thread
@@ -257,7 +181,6 @@ impl<J> PoolState<J> {
         }
         let mut jobs = std::mem::take(&mut self.queue);
         jobs.append(&mut self.cancelled);
-        jobs.extend(self.last.take());
         jobs
     }
 
@@ -272,10 +195,7 @@ impl<J> PoolState<J> {
 
     /// Whether no job is queued, being done or being cancelled.
     pub(super) fn has_no_job(&self) -> bool {
-        self.queue.is_empty()
-            && self.cancelled.is_empty()
-            && self.last.is_none()
-            && self.free == self.threads
+        self.queue.is_empty() && self.cancelled.is_empty() && self.free == self.threads
     }
 
     pub(super) fn queued(&self) -> usize {
@@ -369,37 +289,22 @@ mod tests {
     }
 
     #[test]
-    fn closing_asks_for_one_thread_more_if_all_are_busy_and_takes_no_more_jobs() {
+    fn closing_leaves_what_is_queued_to_busy_threads_to_cancel_and_takes_no_more_jobs() {
         let mut state = busy(1);
         assert_eq!(state.submit('b'), Submitted::Queued);
         assert_eq!(state.submit('c'), Submitted::Queued);
-        assert_eq!(state.close(|_| false), Some(1));
+        state.close(|_| false);
         assert_eq!(state.submit('d'), Submitted::Closed('d'));
-        assert_eq!(state.close(|_| false), None, "closing again asks for no more");
-        assert_eq!((state.threads(), state.queued()), (2, 0));
-        assert_eq!(state.next_cancelled(), NextStep::Cancel('b'));
-        state.finished();
-        assert!(!state.has_no_job());
-        // A free thread helps.
-        state.finished();
-        assert_eq!(state.next_step(false), NextStep::Cancel('c'));
-        assert_eq!(state.next_cancelled(), NextStep::End);
+        state.close(|_| true);
+        assert_eq!((state.threads(), state.queued()), (1, 0));
+        for job in ['b', 'c'] {
+            state.finished();
+            assert!(!state.has_no_job());
+            assert_eq!(state.next_step(false), NextStep::Cancel(job));
+        }
         state.finished();
         assert_eq!(state.next_step(false), NextStep::End);
         assert_eq!((state.threads(), state.has_no_job()), (0, true));
-    }
-
-    #[test]
-    fn a_canceller_that_cannot_be_started_is_not_counted() {
-        let mut state = busy(1);
-        assert_eq!(state.submit('b'), Submitted::Queued);
-        assert_eq!(state.close(|_| false), Some(1));
-        state.no_canceller();
-        assert_eq!(state.threads(), 1);
-        state.finished();
-        assert_eq!(state.next_step(false), NextStep::Cancel('b'));
-        state.finished();
-        assert_eq!(state.next_step(false), NextStep::End);
     }
 
     #[test]
@@ -409,7 +314,7 @@ mod tests {
             state.finished();
             assert_eq!(state.submit(jobs[0]), Submitted::Signal);
             assert_eq!(state.submit(jobs[1]), Submitted::Start(1));
-            assert_eq!(state.close(|job| job.is_uppercase()), None);
+            state.close(|job| job.is_uppercase());
             for job in jobs {
                 assert_eq!(state.next_step(false), NextStep::Run(job));
                 state.finished();
@@ -422,21 +327,12 @@ mod tests {
         assert_eq!(state.submit('b'), Submitted::Signal);
         assert_eq!(state.submit('C'), Submitted::Queued);
         assert_eq!(state.submit('d'), Submitted::Queued);
-        assert_eq!(state.close(|job| job.is_uppercase()), Some(1));
-        assert_eq!(state.next_cancelled(), NextStep::Cancel('d'));
-        for job in ['b', 'C'] {
-            assert_eq!(state.next_step(false), NextStep::Run(job));
+        state.close(|job| job.is_uppercase());
+        for end in [NextStep::Run('b'), NextStep::Run('C'), NextStep::Cancel('d')] {
+            assert_eq!(state.next_step(false), end);
             state.finished();
         }
-        let mut state = busy(1);
-        state.finished();
-        assert_eq!(state.submit('B'), Submitted::Signal);
-        assert_eq!(state.submit('c'), Submitted::Queued);
-        assert_eq!(state.close(|job| job.is_uppercase()), Some(1));
-        assert_eq!(state.next_cancelled(), NextStep::Cancel('c'));
-        state.finished();
-        assert_eq!(state.next_cancelled(), NextStep::End, "what must run is none of its business");
-        assert_eq!(state.next_step(false), NextStep::Run('B'));
+        assert_eq!(state.next_step(false), NextStep::End);
     }
 
     #[test]
@@ -445,69 +341,13 @@ mod tests {
         for job in ['B', 'c', 'D'] {
             assert_eq!(state.submit(job), Submitted::Queued);
         }
-        assert_eq!(state.close(|job| job.is_uppercase()), Some(1));
+        state.close(|job| job.is_uppercase());
         assert_eq!(state.queued(), 2);
-        for job in ['B', 'D'] {
-            state.finished();
-            assert_eq!(state.next_step(false), NextStep::Run(job));
-        }
-        state.finished();
-        assert_eq!(state.next_step(false), NextStep::Cancel('c'));
-        state.finished();
-        assert_eq!(state.next_step(false), NextStep::End);
-        assert_eq!(state.next_cancelled(), NextStep::End);
-    }
-
-    #[test]
-    fn the_last_job_comes_after_all_others() {
-        let mut state = busy(1);
-        for job in ['B', 'c'] {
-            assert_eq!(state.submit(job), Submitted::Queued);
-        }
-        assert_eq!(state.queue_last('z', false), Submitted::Queued);
-        assert_eq!(state.close(|job| job.is_uppercase()), Some(1));
-        state.no_canceller();
-        assert_eq!(state.queue_last('y', true), Submitted::Closed('y'));
-        for end in [NextStep::Run('B'), NextStep::Cancel('c'), NextStep::Run('z'), NextStep::End] {
-            assert!(!state.has_no_job());
+        for end in [NextStep::Run('B'), NextStep::Run('D'), NextStep::Cancel('c'), NextStep::End] {
             state.finished();
             assert_eq!(state.next_step(false), end);
         }
         assert_eq!((state.threads(), state.has_no_job()), (0, true));
-    }
-
-    #[test]
-    fn the_last_job_is_left_to_a_thread_or_given_back() {
-        let mut state = PoolState::new(1);
-        assert_eq!(
-            state.queue_last('z', false),
-            Submitted::Closed('z'),
-            "there is nothing to wait for"
-        );
-        assert_eq!(state.queue_last('z', true), Submitted::Start(0));
-        assert_eq!(state.last_not_started(), Some('z'));
-        assert_eq!(state.queue_last('z', true), Submitted::Start(0));
-        assert_eq!(state.close(|_| false), None);
-        assert_eq!(state.next_step(false), NextStep::Run('z'));
-
-        let mut state = PoolState::new(1);
-        assert_eq!(state.queue_last('z', true), Submitted::Start(0));
-        assert_eq!(state.close(|_| false), None);
-        assert_eq!(state.abandon(), ['z']);
-    }
-
-    #[test]
-    fn a_canceller_that_is_left_alone_cancels_what_must_run() {
-        let mut state = PoolState::new(1);
-        assert_eq!(state.submit('A'), Submitted::Start(0));
-        assert_eq!(state.submit('b'), Submitted::Queued);
-        assert_eq!(state.close(|job| job.is_uppercase()), Some(1));
-        assert!(state.abandon().is_empty());
-        assert_eq!(state.next_cancelled(), NextStep::Cancel('b'));
-        state.finished();
-        assert_eq!(state.next_cancelled(), NextStep::Cancel('A'));
-        state.finished();
-        assert_eq!(state.next_cancelled(), NextStep::End);
     }
 
     #[test]
@@ -522,8 +362,7 @@ mod tests {
         let mut state = PoolState::new(1);
         assert_eq!(state.submit('A'), Submitted::Start(0));
         assert_eq!(state.submit('b'), Submitted::Queued);
-        assert_eq!(state.close(|job| job.is_uppercase()), Some(1));
-        state.no_canceller();
+        state.close(|job| job.is_uppercase());
         assert_eq!(state.abandon(), ['A', 'b']);
     }
 }

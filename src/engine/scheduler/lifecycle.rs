@@ -82,7 +82,9 @@
 //!
 //! A worker that is stuck in a poll holds up step 3 but not step 2: all other tasks are dropped by its peers,
 //! or, if no worker moves, by a thread that the watchdog starts (`start_drainer`), because the poll may wait
-//! for one of them. `wait_for_tasks` can give up on it; it finishes steps 2 and 3 whenever it comes back.
+//! for one of them. All workers and all spares may block in place, for one; on tokio another thread takes
+//! over from each worker that does, and drops the tasks. `wait_for_tasks` can give up on it; it finishes
+//! steps 2 and 3 whenever it comes back.
 
 use super::count::Remaining;
 use super::reason::Notice;
@@ -140,16 +142,7 @@ impl Shared {
         if threads.has_just_failed(now) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let life = |shared: &Arc<Self>| watchdog::run(shared);
-        let last = |shared: Arc<Self>| {
-            let last = shared.threads.lock().last.take();
-            // Before the last act, which tells others that the runtime is gone.
-            drop(shared);
-            if let Some(last) = last {
-                last();
-            }
-        };
-        let started = self.start_aside(setup, "driver", life, last);
+        let started = self.start_aside(setup, "driver", watchdog::run);
         threads.failed = started.is_err().then_some(now);
         threads.watchdog = Some(started?);
         Ok(())
@@ -177,7 +170,7 @@ impl Shared {
             shared.threads.lock().drains = false;
             shared.remove_awake();
         };
-        match self.start_aside(setup, "drainer", life, drop) {
+        match self.start_aside(setup, "drainer", life) {
             Ok(thread) => {
                 threads.drains = true;
                 threads.drainers.push(thread);
@@ -189,13 +182,12 @@ impl Shared {
         }
     }
 
-    /// Starts a thread of the runtime that runs no tasks. `last` comes after all that others wait for.
+    /// Starts a thread of the runtime that runs no tasks.
     fn start_aside(
         self: &Arc<Self>,
         setup: &ThreadSetup,
         suffix: &str,
         life: impl FnOnce(&Arc<Self>) + Send + 'static,
-        last: impl FnOnce(Arc<Self>) + Send + 'static,
     ) -> io::Result<JoinHandle<()>> {
         let (shared, inside, mut life) = (self.clone(), setup.inside.clone(), Some(life));
         self.threads.begins();
@@ -206,7 +198,6 @@ impl Shared {
             abort.forget();
             drop(inside);
             shared.threads.ends();
-            last(shared);
         });
         if started.is_err() {
             self.threads.ends();
@@ -300,13 +291,6 @@ impl Shared {
         started
     }
 
-    /// Begins the end, as [`Shared::close`] does. When all tasks are complete the driver thread, which the
-    /// caller has started, calls `last`: it has nothing else to do then.
-    pub(crate) fn close_and_then(self: &Arc<Self>, last: impl FnOnce() + Send + 'static) {
-        self.threads.lock().last = Some(Box::new(last));
-        self.close();
-    }
-
     /// Whether the calling thread is a worker or the driver thread; also in the destructors of its
     /// thread-locals, where it does not know itself any more.
     pub(crate) fn is_own_thread(&self) -> bool {
@@ -352,8 +336,7 @@ impl Shared {
     }
 
     /// After `wait_for_tasks`: waits until all threads have finished, with the user's stop hooks; until
-    /// `deadline` at the latest. `false`: the deadline came first. For foreign threads, and the driver
-    /// thread's last act.
+    /// `deadline` at the latest. `false`: the deadline came first. For foreign threads only.
     pub(crate) fn wait_for_workers(&self, deadline: Option<Instant>) -> bool {
         let ended = self.threads.wait_until(deadline, |working| working == 0);
         let workers = self.threads.lock().take_workers();

@@ -129,16 +129,11 @@ pub(super) struct ThreadList {
     pub(super) drainers: Vec<JoinHandle<()>>,
     /// When the system last had no thread to give for the driver thread, or one that drains.
     pub(super) failed: Option<Instant>,
-    /// What the driver thread does last.
-    pub(super) last: Option<LastAct>,
 }
 
 /// How long after a failed start of a thread the next attempt is made. Without a pause each worker that
 /// leaves its park would try, and so would each look of the watchdog.
 pub(super) const RETRY_AFTER: Duration = Duration::from_millis(100);
-
-/// See `Shared::close_and_then`.
-pub(super) type LastAct = Box<dyn FnOnce() + Send>;
 
 impl ThreadList {
     /// Whether another attempt to start a thread would come too early.

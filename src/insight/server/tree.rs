@@ -2,12 +2,12 @@
 
 use super::answer::{Answer, Status, TEXT};
 use super::made::made;
-use crate::engine::cancellation::CancellationToken;
 use crate::engine::sync_shim::StaticMutex;
 use crate::engine::task::TaskId;
 use crate::insight::AwaitTreeError;
 use crate::runtime::Handle;
 use crate::runtime::spare_descriptors::with_one_free;
+use crate::task::CancellationToken;
 use std::time::Duration;
 
 /// How long to wait until the task is polled.

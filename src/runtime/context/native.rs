@@ -1,14 +1,14 @@
 //! Where threads may be workers: the scheduler knows them too, and answers faster.
 
 use super::{Handle, expect, with};
-#[cfg(unix)]
-use crate::engine::cancellation::CancellationToken;
 use crate::engine::driver::Driver;
 use crate::engine::scheduler;
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::JoinHandle;
 use crate::engine::task::origin::Origin;
 use crate::engine::tokio_note::NOTE;
+#[cfg(unix)]
+use crate::engine::wakers::Signal;
 use crate::runtime::tokio_context;
 use std::future::Future;
 use std::io;
@@ -122,7 +122,7 @@ where
 
 /// Cancelled when the current runtime begins to end. `None`: the thread is in none.
 #[cfg(unix)]
-pub(crate) fn ending() -> Option<CancellationToken> {
+pub(crate) fn ending() -> Option<Arc<Signal>> {
     with(|handle| handle.map(|handle| handle.inner.ending.clone()))
 }
 

@@ -95,39 +95,11 @@ fn a_shutdown_in_the_background_waits_for_nothing() {
     });
 }
 
-#[test]
-fn the_future_of_a_shutdown_is_ready_when_its_threads_have_ended() {
-    guarded(|| {
-        let (runtime, dropped) = (current_thread(), Count::default());
-        let kept = OnDrop(dropped.clone());
-        drop(runtime.spawn(async move { drop(kept) }));
-        smol::block_on(runtime.shutdown());
-        assert_eq!(dropped.get(), 1, "it had no thread");
-
-        let runtime = current_thread();
-        let end = stuck(&runtime);
-        let pinned = runtime.spawn_pinned(pending::<()>);
-        let metrics = runtime.metrics();
-        let mut shutdown = runtime.shutdown();
-        smol::block_on(async {
-            let early = smol::future::poll_once(&mut shutdown).await;
-            assert!(early.is_none());
-            // The pinned task may still be on its way out; the shutdown's own wait is not among them.
-            until(|| shutdown.running_tasks().len() == 1);
-            drop(end);
-            shutdown.await;
-            assert!(pinned.await.unwrap_err().is_cancelled());
-        });
-        assert_eq!(metrics.blocking_queue_depth(), 0);
-        assert_eq!(metrics.running_tasks().len(), 0);
-    });
-}
-
-/// Another thread goes on writing to files while the runtime is shut down: what has been accepted has been
-/// written when the future is ready, with one thread for all of it.
+/// Another thread goes on writing to files while the runtime is dropped: what has been accepted has been
+/// written when the drop returns, with one thread for all of it.
 #[cfg(unix)]
 #[test]
-fn the_future_of_a_shutdown_is_ready_when_accepted_writes_are_done() {
+fn accepted_writes_are_done_when_a_drop_returns() {
     use liten::runtime::Builder;
     use std::io::{Read, Write, pipe};
     use std::os::fd::OwnedFd;
@@ -137,14 +109,14 @@ fn the_future_of_a_shutdown_is_ready_when_accepted_writes_are_done() {
         for round in 0..200 {
             let runtime = Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
             let (metrics, handle) = (runtime.metrics(), runtime.handle().clone());
-            let (end, start) = (stuck(&runtime), &Barrier::new(2));
+            let (free, start) = (stuck(&runtime), &Barrier::new(2));
             let (mut readers, writers): (Vec<_>, Vec<_>) = (0..50).map(|_| pipe().unwrap()).unzip();
             let std_files =
                 writers.into_iter().map(|writer| std::fs::File::from(OwnedFd::from(writer)));
             let std_files: Vec<_> = std_files.collect();
-            let (mut shutdown, _files, accepted) = thread::scope(|scope| {
-                let files = std_files.iter().map(|file| file.try_clone().unwrap());
-                let mut files: Vec<_> = files.map(liten::fs::File::from_std).collect();
+            let files = std_files.iter().map(|file| file.try_clone().unwrap());
+            let mut files: Vec<_> = files.map(liten::fs::File::from_std).collect();
+            thread::scope(|scope| {
                 let writes = scope.spawn(move || {
                     let _entered = handle.enter();
                     start.wait();
@@ -152,26 +124,26 @@ fn the_future_of_a_shutdown_is_ready_when_accepted_writes_are_done() {
                     let accepted = refused.unwrap_or(files.len());
                     (files, accepted)
                 });
-                start.wait();
-                (0..round * 10).for_each(|_| std::hint::spin_loop());
-                let shutdown = runtime.shutdown();
-                let (files, accepted) = writes.join().unwrap();
-                (shutdown, files, accepted)
+                let end = scope.spawn(move || {
+                    start.wait();
+                    (0..round * 10).for_each(|_| std::hint::spin_loop());
+                    drop(runtime);
+                });
+                let (_files, accepted) = writes.join().unwrap();
+                let last = accepted.checked_sub(1);
+                // The last write waits until the test reads.
+                last.inspect(|last| (&std_files[*last]).write_all(&[0; 65_536]).unwrap());
+                drop(free);
+                if let Some(last) = last {
+                    until(|| metrics.blocking_queue_depth() == 0);
+                    assert!(!end.is_finished(), "before the last of {accepted} writes");
+                    readers[last].read_exact(&mut [0; 65_536]).unwrap();
+                }
+                end.join().unwrap();
+                for reader in &mut readers[..accepted] {
+                    reader.read_exact(&mut [0]).unwrap();
+                }
             });
-            let last = accepted.checked_sub(1);
-            // The last write waits until the test reads.
-            last.inspect(|last| (&std_files[*last]).write_all(&[0; 65_536]).unwrap());
-            drop(end);
-            if let Some(last) = last {
-                until(|| metrics.blocking_queue_depth() == 0);
-                let early = smol::block_on(smol::future::poll_once(&mut shutdown));
-                assert!(early.is_none(), "ready before the last of {accepted} writes");
-                readers[last].read_exact(&mut [0; 65_536]).unwrap();
-            }
-            smol::block_on(shutdown);
-            for reader in &mut readers[..accepted] {
-                reader.read_exact(&mut [0]).unwrap();
-            }
         }
     });
 }

@@ -176,13 +176,13 @@ fn a_list_ends_with_its_runtime_and_says_so() {
                 }
             });
             runtime.shutdown_background();
+            drop(release);
             let error = other.block_on(async {
                 let _entered = handle.enter();
                 entries.next_entry().await.unwrap_err()
             });
             assert_eq!(error.to_string(), "not done: the runtime is shutting down");
             assert!(other.block_on(entries.next_entry()).unwrap().is_none());
-            drop(release);
         }
     });
 }

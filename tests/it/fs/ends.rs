@@ -131,11 +131,11 @@ fn a_call_that_the_end_cancels_changes_nothing() {
             assert!(poll_once(&mut reading).await.is_none());
         });
         runtime.shutdown_background();
+        drop(release);
         let error = other.block_on(file.read(&mut buffer)).unwrap_err();
         assert_eq!(error.to_string(), ENDED, "the next call learns of it");
         assert_eq!(other.block_on(file.read(&mut buffer)).unwrap(), 6);
         assert_eq!(&buffer, b"012345");
-        drop(release);
     });
 }
 

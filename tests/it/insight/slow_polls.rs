@@ -165,7 +165,7 @@ fn the_function_is_dropped_when_the_runtime_ends() {
         };
         let ends: [fn(Runtime); 3] = [
             drop,
-            |runtime| liten::block_on(runtime.shutdown()),
+            |runtime| drop(runtime.shutdown_timeout(Duration::from_secs(100))),
             |runtime| runtime.shutdown_background(),
         ];
         for end in ends {

@@ -10,7 +10,8 @@ const RUN: &str = "src/engine/task/run.rs";
 const JOIN: &str = "src/engine/task/join.rs";
 const RING: &str = "src/engine/recorder/ring.rs";
 const RUNNING: &str = "src/engine/task/running.rs";
-const CANCELLATION: &str = "src/engine/cancellation.rs";
+const CANCELLATION: &str = "src/task/cancellation.rs";
+const SIGNAL: &str = "src/engine/wakers/signal.rs";
 const TRACKER: &str = "src/task/tracker.rs";
 
 pub const ROWS: &[Mutation] = &[
@@ -377,21 +378,21 @@ pub const ROWS: &[Mutation] = &[
     },
     // Tokens and trackers.
     Mutation {
-        file: CANCELLATION,
+        file: SIGNAL,
         models: "cancellation::loom",
-        from: "signal.cancelled.store(true, Ordering::Release);",
-        to: "signal.cancelled.store(true, Ordering::Relaxed);",
+        from: "self.flag.store(true, Ordering::Release);",
+        to: "self.flag.store(true, Ordering::Relaxed);",
         breaks: "a caller that sees a token cancelled does not see what was done before",
     },
     Mutation {
-        file: CANCELLATION,
+        file: SIGNAL,
         models: "cancellation::loom",
-        from: "self.cancelled.load(Ordering::Acquire)",
-        to: "self.cancelled.load(Ordering::Relaxed)",
+        from: "self.flag.load(Ordering::Acquire)",
+        to: "self.flag.load(Ordering::Relaxed)",
         breaks: "as above, seen from the caller's side",
     },
     Mutation {
-        file: CANCELLATION,
+        file: SIGNAL,
         models: "cancellation::loom",
         from: "self.waiting.poll(place, cx, |_| look())",
         to: "self.waiting.poll(place, cx, |_| Poll::Pending)",

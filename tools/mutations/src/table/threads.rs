@@ -82,28 +82,7 @@ pub const ROWS: &[Mutation] = &[
         models: "blocking::loom",
         from: "} else if let Some(job) = self.cancelled.pop_front() {",
         to: "} else if let Some(job) = self.cancelled.pop_front().filter(|_| false) {",
-        breaks: "only the canceller cancels, though it need not come",
-    },
-    Mutation {
-        file: POOL_STATE,
-        models: "blocking::loom",
-        from: "job.is_none() && self.threads == 1",
-        to: "job.is_none() && false",
-        breaks: "the canceller ends as the last thread and leaves a job queued",
-    },
-    Mutation {
-        file: POOL_STATE,
-        models: "blocking::loom",
-        from: "        self.take_back_start();\n        debug_assert!(self.threads > 0, \"jobs were queued without a thread\");",
-        to: "",
-        breaks: "a canceller that could not be started is waited for",
-    },
-    Mutation {
-        file: "src/engine/blocking/locked_state.rs",
-        models: "blocking::loom",
-        from: "            state = self.unlocked(state, || job.cancel());\n        }\n        self.gone.notify_all();",
-        to: "            state = self.unlocked(state, || job.cancel());\n        }",
-        breaks: "a canceller ends without telling the thread that waits for it",
+        breaks: "a thread leaves what the close has cancelled",
     },
     Mutation {
         file: POOL_STATE,
@@ -118,20 +97,6 @@ pub const ROWS: &[Mutation] = &[
         from: "            timed_out = false;\n        }\n        self.gone.notify_all();",
         to: "            timed_out = false;\n        }",
         breaks: "a thread ends without telling the thread that waits for it",
-    },
-    Mutation {
-        file: POOL_STATE,
-        models: "blocking::loom",
-        from: "        self.last = Some(job);",
-        to: "        self.queue.push_back(job);",
-        breaks: "the last job is run before what is cancelled",
-    },
-    Mutation {
-        file: "src/engine/blocking/locked_state.rs",
-        models: "blocking::loom",
-        from: "        self.close_locked(&mut state, cancel);",
-        to: "        drop(state);\n        self.close_locked(&mut self.state.lock(), cancel);",
-        breaks: "a job comes between the last one and the close",
     },
     // One thread: the local executor, the root, a blocking job.
     Mutation {

@@ -2,7 +2,7 @@
 //!
 //! The tokens of one family (a token, its children, their children) stand in one tree under one lock. The
 //! lock is taken when a child is made, when the last clone of a token is dropped, and by `cancel`. Beside the
-//! tree, each token has a flag, which says whether it is cancelled, and a list of the futures that wait for
+//! tree, each token has a [`Signal`], which says whether it is cancelled, and wakes the futures that wait for
 //! it.
 //!
 //! * A token that is cancelled leaves the tree with everything below it: no later cancel finds it again, and
@@ -10,32 +10,21 @@
 //! * A token whose last clone is dropped leaves its children to its parent. So a chain `token =
 //!   token.child_token()` does not grow, and dropping a chain is no recursion.
 //!
-//! No wait is lost: `cancel` sets the flag before it takes the lock of the token's list, and a future reads
-//! the flag under that lock before it joins the list. If the future has the lock first, `cancel` finds it in
-//! the list. Otherwise the future finds the flag set.
-//!
-//! No future joins the list of a token whose flag is set. So `cancel` may take the futures out in rounds,
-//! with the lock released in between, and comes to an end.
-//!
 //! Rejected: a lock per token, as in tokio-util, which takes parent and child in order, retries when the
 //! parent changes, and walks the tree lock by lock: in most families all children have one parent, and would
 //! contend for its lock in any case. Rejected: tokio-util itself: for the token alone it brings tokio's sync
 //! half and three crates more, and the tracker needs tokio's runtime.
 
 use crate::engine::impls::{impl_debug, impl_default, impl_unwind_safe};
-use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::PrimitiveKind;
 use crate::engine::task::waker::{note_of_poll, set_note};
-use crate::engine::wakers::{Place, WaitList, WakeList};
+use crate::engine::wakers::{Place, Signal, WakeList};
 use pin_project_lite::pin_project;
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
-
-/// The word of a place. All futures of a list wait for the same thing, so it has no other meaning.
-const WAITS: usize = 0;
 
 /// Tells any number of tasks that they should end; they do it in their own time.
 ///
@@ -72,48 +61,6 @@ struct TokenInner {
     id: u64,
     tree: Arc<Mutex<Tree>>,
     signal: Arc<Signal>,
-}
-
-/// What is known of one token without the tree.
-struct Signal {
-    cancelled: AtomicBool,
-    waiting: WaitList<()>,
-}
-
-impl Signal {
-    fn new(cancelled: bool) -> Arc<Self> {
-        Arc::new(Self { cancelled: AtomicBool::new(cancelled), waiting: WaitList::new(()) })
-    }
-
-    fn is_cancelled(&self) -> bool {
-        // Ordering: Acquire pairs with the Release in `cancel`: a caller that sees `true` sees what was done
-        // before the call.
-        self.cancelled.load(Ordering::Acquire)
-    }
-
-    /// Polls for the future at `place`.
-    fn poll(&self, place: Pin<&Place>, cx: &Context<'_>) -> Poll<()> {
-        let look = || if self.is_cancelled() { Poll::Ready(()) } else { Poll::Pending };
-        // Before the lock, and before the waker is cloned.
-        if look().is_ready() {
-            return Poll::Ready(());
-        }
-        self.waiting.poll(place, cx, |_| look())
-    }
-
-    /// As [`poll`](Self::poll), for a future that waits for nothing else.
-    fn poll_noting(&self, place: Pin<&Place>, cx: &Context<'_>) -> Poll<()> {
-        let poll = self.poll(place, cx);
-        if poll.is_pending() {
-            self.set_note(cx);
-        }
-        poll
-    }
-
-    /// Says of a task that waits, what for.
-    fn set_note(&self, cx: &Context<'_>) {
-        set_note(cx.waker(), PrimitiveKind::CancellationToken, self);
-    }
 }
 
 /// The tokens of a family that are not cancelled and not gone.
@@ -175,6 +122,20 @@ impl Tree {
 }
 
 impl CancellationToken {
+    /// Polls for the future at `place`, which waits for nothing else.
+    fn poll(&self, place: Pin<&Place>, cx: &Context<'_>) -> Poll<()> {
+        let poll = self.inner.signal.poll(place, cx);
+        if poll.is_pending() {
+            self.note(cx);
+        }
+        poll
+    }
+
+    /// Says of a task that waits, what for.
+    fn note(&self, cx: &Context<'_>) {
+        set_note(cx.waker(), PrimitiveKind::CancellationToken, &*self.inner.signal);
+    }
+
     /// Returns a token that is not cancelled and has no parent.
     pub fn new() -> Self {
         Self::founder(false)
@@ -182,7 +143,7 @@ impl CancellationToken {
 
     /// The first of a family. A cancelled one stands in no tree.
     fn founder(cancelled: bool) -> Self {
-        let (signal, mut tree) = (Signal::new(cancelled), Tree::default());
+        let (signal, mut tree) = (Arc::new(Signal::new(cancelled)), Tree::default());
         let id = if cancelled { 0 } else { tree.insert(None, signal.clone()) };
         Self { inner: Arc::new(TokenInner { id, tree: Arc::new(Mutex::new(tree)), signal }) }
     }
@@ -198,7 +159,7 @@ impl CancellationToken {
             drop(locked);
             return Self::founder(true);
         }
-        let signal = Signal::new(false);
+        let signal = Arc::new(Signal::new(false));
         let id = locked.insert(Some(*id), signal.clone());
         drop(locked);
         Self { inner: Arc::new(TokenInner { id, tree: tree.clone(), signal }) }
@@ -214,23 +175,19 @@ impl CancellationToken {
         let signals = tree.cut(self.inner.id);
         // Parents last: a caller that sees a token cancelled sees everything below it cancelled.
         for signal in signals.iter().rev() {
-            // Ordering: Release pairs with `is_cancelled`. Under the lock, so that a child that is made
-            // meanwhile is either among these or sees that it comes too late.
-            signal.cancelled.store(true, Ordering::Release);
+            // Under the lock, so that a child that is made meanwhile is either among these or sees that it
+            // comes too late.
+            signal.set();
         }
         drop(tree);
         let mut wakes = WakeList::new();
-        for signal in &signals {
-            while !signal.waiting.lock().pop_into(&mut wakes, WAITS, |_| true) {
-                wakes.wake();
-            }
-        }
+        signals.iter().for_each(|signal| signal.wake(&mut wakes));
         wakes.wake();
     }
 
     /// Returns whether the token is cancelled.
     pub fn is_cancelled(&self) -> bool {
-        self.inner.signal.is_cancelled()
+        self.inner.signal.is_set()
     }
 
     /// Waits until the token is cancelled; returns at once if it is.
@@ -251,7 +208,7 @@ impl CancellationToken {
     /// # });
     /// ```
     pub fn cancelled(&self) -> WaitForCancellationFuture<'_> {
-        WaitForCancellationFuture { token: self, place: Place::new(WAITS) }
+        WaitForCancellationFuture { token: self, place: Signal::place() }
     }
 
     /// As [`cancelled`](Self::cancelled), for a future that outlives the borrow.
@@ -260,7 +217,7 @@ impl CancellationToken {
     ///
     /// Cancel safe: dropping the future loses nothing.
     pub fn cancelled_owned(self) -> WaitForCancellationFutureOwned {
-        WaitForCancellationFutureOwned { token: self, place: Place::new(WAITS) }
+        WaitForCancellationFutureOwned { token: self, place: Signal::place() }
     }
 
     /// Returns a guard that cancels the token when it is dropped, unless it is
@@ -312,7 +269,7 @@ impl CancellationToken {
             let poll = self.inner.signal.poll(place.as_ref(), cx).map(|()| None);
             // If `future` has left a note of what it waits for, that says more.
             if poll.is_pending() && note_of_poll(cx.waker()) == noted {
-                self.inner.signal.set_note(cx);
+                self.note(cx);
             }
             poll
         })
@@ -363,7 +320,7 @@ pin_project! {
     impl PinnedDrop for WaitForCancellationFuture<'_> {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
-            this.token.inner.signal.waiting.leave(this.place.as_ref());
+            this.token.inner.signal.leave(this.place.as_ref());
         }
     }
 }
@@ -380,7 +337,7 @@ pin_project! {
     impl PinnedDrop for WaitForCancellationFutureOwned {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
-            this.token.inner.signal.waiting.leave(this.place.as_ref());
+            this.token.inner.signal.leave(this.place.as_ref());
         }
     }
 }
@@ -390,7 +347,7 @@ impl Future for WaitForCancellationFuture<'_> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
-        this.token.inner.signal.poll_noting(this.place.as_ref(), cx)
+        this.token.poll(this.place.as_ref(), cx)
     }
 }
 
@@ -399,7 +356,7 @@ impl Future for WaitForCancellationFutureOwned {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
-        this.token.inner.signal.poll_noting(this.place.as_ref(), cx)
+        this.token.poll(this.place.as_ref(), cx)
     }
 }
 

@@ -259,6 +259,10 @@ const UNSAFE: Confined = Confined {
         ),
         ("src/signal/windows.rs", "installs the handler of the console's events"),
         ("src/runtime/scope.rs", "tasks that borrow from a caller that waits for them"),
+        (
+            "src/runtime/blocking_task.rs",
+            "promises that what stands for a scheduler outlives the jobs",
+        ),
         ("src/insight/await_tree/freed_memory.rs", "a call of the C library"),
         ("src/insight/variable/privileges.rs", "a call of the C library"),
         ("src/combinators/select.rs", "futures in one tuple, pinned in the caller's frame"),

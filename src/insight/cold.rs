@@ -142,7 +142,7 @@ impl Drop for Following {
 mod tests {
     use super::*;
     use crate::engine::task::RunningTask;
-    use crate::engine::task::header::ListEntry;
+    use crate::engine::task::registry::ListEntry;
     use crate::insight::finding::tests::entry;
     use crate::runtime::LocalRuntime;
     use std::panic::Location;

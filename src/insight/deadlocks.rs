@@ -55,7 +55,7 @@ use super::task_info::TaskInfo;
 use super::tasks::Tasks;
 use super::wait::Wait;
 use crate::engine::sync_shim::StaticMutexGuard;
-use crate::engine::task::header::ListEntry;
+use crate::engine::task::registry::ListEntry;
 use crate::engine::task::waiting::{self, Note};
 use crate::engine::task::{Mark, PrimitiveKind, TaskId, holders};
 use crate::runtime::task_list::TaskList;

@@ -2,7 +2,7 @@
 
 use super::wait::Wait;
 use crate::engine::impls::impl_display;
-use crate::engine::task::header::ListEntry;
+use crate::engine::task::registry::ListEntry;
 use crate::engine::task::short::{Place, short};
 use crate::engine::task::waiting::Note;
 use crate::engine::task::{Mark, RunningTask, TaskId};

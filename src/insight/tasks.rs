@@ -3,7 +3,7 @@
 use super::task_info::TaskInfo;
 use crate::engine::impls::impl_debug;
 use crate::engine::task::RunningTask;
-use crate::engine::task::header::ListEntry;
+use crate::engine::task::registry::ListEntry;
 use crate::runtime::Handle;
 use crate::runtime::task_list::TaskList;
 use std::vec;

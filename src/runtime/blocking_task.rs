@@ -1,4 +1,5 @@
 //! Blocking work as tasks: the same cell and JoinHandle, run by the blocking pool instead of a worker.
+#![allow(unsafe_code)]
 
 use crate::engine::blocking::{self, Job, SpawnError};
 use crate::engine::ended::ended;
@@ -6,8 +7,9 @@ use crate::engine::slab::Slab;
 use crate::engine::sync_shim::{Arc, Mutex, clock};
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::current;
-use crate::engine::task::header::{Cold, Completer, Hot, HotOnly, ListEntry, RegistryKey, Runner};
+use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner, Schedule};
 use crate::engine::task::origin::Origin;
+use crate::engine::task::registry::ListEntry;
 use crate::engine::task::{JoinHandle, RunningTask};
 use std::error::Error;
 use std::fmt;
@@ -56,7 +58,7 @@ impl Job for BlockingJob {
 }
 
 /// What blocking tasks have for a scheduler: a list of those that run, for the thread that ends the runtime
-/// and for people. They never go cold, so it is never asked for anything else.
+/// and for people. They never go cold, so it is never asked to queue one.
 pub(super) struct BlockingTasks {
     running: Mutex<Slab<RunningJob>>,
 }
@@ -142,7 +144,18 @@ impl Error for NoThread {
     }
 }
 
-impl HotOnly for BlockingTasks {}
+// SAFETY: a job has an `Arc` of its own until its task is complete, and before it is made, its maker has one.
+// If a job got lost, its task would stay hot: then nothing follows the pointer.
+unsafe impl Schedule for BlockingTasks {
+    fn schedule_here(_: *const Self, task: Hot) -> Result<(), Hot> {
+        Err(task)
+    }
+
+    /// A blocking task never goes cold, so nothing wakes it. If it did, this would be its end.
+    fn schedule(self: Arc<Self>, task: Hot) {
+        task.cancel(&PoolThread);
+    }
+}
 
 /// A future that calls a function at its first poll.
 pub(super) struct Once<F>(Option<F>);

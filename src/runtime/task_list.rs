@@ -6,7 +6,7 @@
 use super::handle::Handle;
 use super::local::LocalShared;
 use crate::engine::sync_shim::Arc;
-use crate::engine::task::header::ListEntry;
+use crate::engine::task::registry::ListEntry;
 use crate::engine::task::{RunningTask, TaskId};
 use std::collections::HashSet;
 

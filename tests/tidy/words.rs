@@ -78,7 +78,6 @@ const ORDINARY: &[&str] = &[
     "Name",
     "Named",
     "Next",
-    "Only",
     "Released",
     "Replaced",
     "Shutdown",

@@ -49,7 +49,7 @@
 
 use super::budget;
 use super::current;
-use super::header::{Header, Hot, Schedule, TaskRef, Vtable};
+use super::header::{self, Header, Hot, Schedule, TaskRef, Vtable};
 use super::hooked::Hooked;
 use super::hooks::TaskHooks;
 use super::id::TaskId;
@@ -126,7 +126,7 @@ where
             cancel: cancel::<F, O::Name>,
             take_output: take_output::<F, O::Name>,
             drop_output: drop_output::<F, O::Name>,
-            schedule: schedule::<S>,
+            schedule: header::schedule::<S>,
             free: free::<F, O::Name>,
             name: name::<F, O::Name>,
             type_name: std::any::type_name::<O::Future<F>>,
@@ -428,23 +428,6 @@ unsafe fn drop_output<F: Future, N>(header: NonNull<Header>) {
     // SAFETY: what is left in the stage is an output or nothing. It is dropped once, in place, because a
     // large one would be copied to the stack otherwise.
     current::named(id, || wakers::guard(|| unsafe { ptr::drop_in_place(stage) }));
-}
-
-/// # Safety
-///
-/// `scheduler` is the pointer of the `Arc<S>` that `task` was made with.
-unsafe fn schedule<S: Schedule>(scheduler: *const (), task: Hot) {
-    let scheduler = scheduler.cast::<S>();
-    let Err(task) = S::schedule_here(scheduler, task) else {
-        return;
-    };
-    // SAFETY: the pointer comes from `Arc::as_ptr`, and the scheduler is alive: `task` belongs to it and
-    // is not complete. From here on the count keeps it alive, whatever happens to the task.
-    let scheduler = unsafe {
-        Arc::increment_strong_count(scheduler);
-        Arc::from_raw(scheduler)
-    };
-    scheduler.schedule(task);
 }
 
 /// # Safety

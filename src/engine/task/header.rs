@@ -14,9 +14,8 @@ use super::hooks::TaskHooks;
 use super::id::TaskId;
 use super::join_error::JoinError;
 use super::running::RunningTask;
-use super::state::{Complete, JoinerWoken, Mark, Polled, Released, State, Wake, WakeOwned};
+use super::state::{Complete, JoinerWoken, Polled, Released, State, Wake, WakeOwned};
 use super::traced;
-use super::waiting::Note;
 use crate::engine::queue::wake_channel::{Link, Linked};
 use crate::engine::sync_shim::atomic::{AtomicU16, Ordering};
 use crate::engine::sync_shim::{Arc, UnsafeCell};
@@ -45,20 +44,23 @@ pub(crate) unsafe trait Schedule: Send + Sync + Sized + 'static {
     }
 }
 
-/// What stands for the scheduler of tasks that are hot from their making to their end, because the first poll
-/// of each is ready. It is asked for nothing.
-pub(crate) trait HotOnly: Send + Sync + Sized + 'static {}
-
-// SAFETY: the promise is there for the pointer to the scheduler, and this one is never followed, however long
-// such a task lives: `schedule_here`, which comes first, does not return, and there are no hooks.
-unsafe impl<T: HotOnly> Schedule for T {
-    fn schedule_here(_: *const Self, _: Hot) -> Result<(), Hot> {
-        unreachable!("a task that never goes cold is never scheduled again")
-    }
-
-    fn schedule(self: Arc<Self>, _: Hot) {
-        unreachable!("`schedule_here` comes first")
-    }
+/// Queues `task` with its scheduler. For the table of a task that was made with an `Arc<S>`.
+///
+/// # Safety
+///
+/// `scheduler` is the pointer of the `Arc<S>` that `task` was made with.
+pub(super) unsafe fn schedule<S: Schedule>(scheduler: *const (), task: Hot) {
+    let scheduler = scheduler.cast::<S>();
+    let Err(task) = S::schedule_here(scheduler, task) else {
+        return;
+    };
+    // SAFETY: the pointer comes from `Arc::as_ptr`, and the scheduler is alive: `task` belongs to it and
+    // is not complete. From here on the count keeps it alive, whatever happens to the task.
+    let scheduler = unsafe {
+        Arc::increment_strong_count(scheduler);
+        Arc::from_raw(scheduler)
+    };
+    scheduler.schedule(task);
 }
 
 /// What a task asks of the thread that ends it, by its last poll or by cancelling it.
@@ -133,65 +135,6 @@ pub(super) struct Vtable {
     pub(super) future_size: usize,
 }
 
-/// A live task, as the list of them shows it.
-#[derive(Debug, Clone)]
-pub(crate) struct ListEntry {
-    pub(crate) task: RunningTask,
-    pub(crate) name: Option<std::sync::Arc<str>>,
-    /// The name of the future's type.
-    pub(crate) type_name: &'static str,
-    /// The future's size in bytes.
-    pub(crate) future_size: usize,
-    /// In a queue, or running.
-    pub(crate) is_hot: bool,
-    /// Cold, and no waker of it exists.
-    pub(crate) is_stuck: bool,
-    /// How many wakers of it there are, with the AbortHandles, if it is cold.
-    pub(crate) wakers: Option<usize>,
-    /// What it waits for, if it is cold and has left a note of it.
-    pub(crate) note: Option<Note>,
-    /// Whether it is cold, and has been all the time since an earlier walk that marks has met it.
-    pub(crate) mark: Mark,
-    /// Whether its only waker lies where the note says, for as long as the task is cold.
-    pub(crate) is_note_reliable: bool,
-}
-
-impl ListEntry {
-    /// # Safety
-    ///
-    /// `header` heads a live task.
-    unsafe fn of(header: NonNull<Header>, marks: bool) -> Self {
-        // SAFETY: the caller's promise; the fields that are read here are atomic, or never change.
-        let Header { link, state, vtable, id, spawned_at, .. } = unsafe { header.as_ref() };
-        let wakers = state.cold_wakers();
-        let is_stuck = state.is_stuck();
-        let mut note = link.note().map(Note::from_word);
-        let mark = if marks { state.mark() } else { state.seen() };
-        // The order of the looks makes the proof: see `insight::deadlocks`. The note comes last, because
-        // code that takes the waker away forgets the note before.
-        let is_note_reliable = match note {
-            Some(seen) if wakers == Some(1) && seen.is_reliable() => {
-                note = link.note().map(Note::from_word);
-                note.is_some_and(Note::is_reliable) && mark != Mark::Hot
-            }
-            _ => false,
-        };
-        Self {
-            task: RunningTask::new(*id, spawned_at),
-            // SAFETY: the table is that of this header.
-            name: unsafe { (vtable.name)(header) },
-            type_name: (vtable.type_name)(),
-            future_size: vtable.future_size,
-            is_hot: !is_stuck && state.is_hot(),
-            is_stuck,
-            wakers,
-            note: note.filter(|_| wakers.is_some()),
-            mark,
-            is_note_reliable,
-        }
-    }
-}
-
 /// A runnable task. Unique: see cell.rs. Must be run or cancelled; dropping it would leave
 /// the task queued nowhere.
 #[must_use = "a hot task that is dropped is never run again"]
@@ -218,10 +161,10 @@ unsafe impl Linked for Hot {
 /// A registered task, as the registry sees it: valid while it is registered, because it is unregistered
 /// before its live reference is released.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Cold(NonNull<Header>);
+pub(crate) struct Cold(pub(super) NonNull<Header>);
 
-// SAFETY: only the three methods below follow the pointer. They touch the state word and the link, which are
-// atomic, and read what never changes while the task lives and is `Sync`.
+// SAFETY: only the two methods below and `list_entry` in registry.rs follow the pointer. They touch the state
+// word and the link, which are atomic, and read what never changes while the task lives and is `Sync`.
 unsafe impl Send for Cold {}
 
 impl Cold {
@@ -249,16 +192,6 @@ impl Cold {
         let header = unsafe { self.0.as_ref() };
         let is_cold = wanted(header.id) && header.state.trace() == Wake::Schedule;
         is_cold.then_some(Hot(self.0))
-    }
-
-    /// What the list of live tasks shows of it. `marks`: see [`State::mark`].
-    ///
-    /// # Safety
-    ///
-    /// As for [`Cold::cancel`].
-    pub(super) unsafe fn list_entry(self, marks: bool) -> ListEntry {
-        // SAFETY: registered, as above.
-        unsafe { ListEntry::of(self.0, marks) }
     }
 }
 
@@ -328,12 +261,6 @@ impl Hot {
     #[inline]
     pub(crate) fn identity(&self) -> RunningTask {
         self.header().identity()
-    }
-
-    /// What the list of live tasks shows of it.
-    pub(crate) fn list_entry(&self) -> ListEntry {
-        // SAFETY: a `Hot` exists, so the task is not complete and its live reference keeps the cell alive.
-        unsafe { ListEntry::of(self.0, false) }
     }
 
     /// Queues the task, as a wake does.

@@ -7,9 +7,13 @@
 //! `a_task_that_completes_during_the_close_ends_once`.
 #![allow(unsafe_code)]
 
-use super::header::{Cold, Hot, ListEntry};
+use super::header::{Cold, Header, Hot};
 use super::id::TaskId;
+use super::running::RunningTask;
+use super::state::Mark;
+use super::waiting::Note;
 use crate::engine::sync_shim::Mutex;
+use std::ptr::NonNull;
 
 /// Entries whose memory an empty registry keeps: 12 KiB.
 const KEPT: usize = 1024;
@@ -154,6 +158,85 @@ impl Registry {
     pub(crate) fn len(&self) -> usize {
         let entries = self.entries.lock();
         entries.tasks.len() - entries.free.len()
+    }
+}
+
+/// A live task, as the list of them shows it.
+#[derive(Debug, Clone)]
+pub(crate) struct ListEntry {
+    pub(crate) task: RunningTask,
+    pub(crate) name: Option<std::sync::Arc<str>>,
+    /// The name of the future's type.
+    pub(crate) type_name: &'static str,
+    /// The future's size in bytes.
+    pub(crate) future_size: usize,
+    /// In a queue, or running.
+    pub(crate) is_hot: bool,
+    /// Cold, and no waker of it exists.
+    pub(crate) is_stuck: bool,
+    /// How many wakers of it there are, with the AbortHandles, if it is cold.
+    pub(crate) wakers: Option<usize>,
+    /// What it waits for, if it is cold and has left a note of it.
+    pub(crate) note: Option<Note>,
+    /// Whether it is cold, and has been all the time since an earlier walk that marks has met it.
+    pub(crate) mark: Mark,
+    /// Whether its only waker lies where the note says, for as long as the task is cold.
+    pub(crate) is_note_reliable: bool,
+}
+
+impl ListEntry {
+    /// # Safety
+    ///
+    /// `header` heads a live task.
+    unsafe fn of(header: NonNull<Header>, marks: bool) -> Self {
+        // SAFETY: the caller's promise; the fields that are read here are atomic, or never change.
+        let Header { link, state, vtable, id, spawned_at, .. } = unsafe { header.as_ref() };
+        let wakers = state.cold_wakers();
+        let is_stuck = state.is_stuck();
+        let mut note = link.note().map(Note::from_word);
+        let mark = if marks { state.mark() } else { state.seen() };
+        // The order of the looks makes the proof: see `insight::deadlocks`. The note comes last, because
+        // code that takes the waker away forgets the note before.
+        let is_note_reliable = match note {
+            Some(seen) if wakers == Some(1) && seen.is_reliable() => {
+                note = link.note().map(Note::from_word);
+                note.is_some_and(Note::is_reliable) && mark != Mark::Hot
+            }
+            _ => false,
+        };
+        Self {
+            task: RunningTask::new(*id, spawned_at),
+            // SAFETY: the table is that of this header.
+            name: unsafe { (vtable.name)(header) },
+            type_name: (vtable.type_name)(),
+            future_size: vtable.future_size,
+            is_hot: !is_stuck && state.is_hot(),
+            is_stuck,
+            wakers,
+            note: note.filter(|_| wakers.is_some()),
+            mark,
+            is_note_reliable,
+        }
+    }
+}
+
+impl Cold {
+    /// What the list of live tasks shows of it. `marks`: see [`State::mark`](super::state::State::mark).
+    ///
+    /// # Safety
+    ///
+    /// As for [`Cold::cancel`].
+    unsafe fn list_entry(self, marks: bool) -> ListEntry {
+        // SAFETY: registered, therefore not complete, therefore its live reference keeps the header alive.
+        unsafe { ListEntry::of(self.0, marks) }
+    }
+}
+
+impl Hot {
+    /// What the list of live tasks shows of it.
+    pub(crate) fn list_entry(&self) -> ListEntry {
+        // SAFETY: a `Hot` exists, so the task is not complete and its live reference keeps the cell alive.
+        unsafe { ListEntry::of(self.0, false) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What follows from two walks, without any. It runs with the models, too, for the mutations.
 
 use super::{circles, closed, judged, waits_still};
-use crate::engine::task::header::ListEntry;
+use crate::engine::task::registry::ListEntry;
 use crate::engine::task::waiting::{Note, Wait};
 use crate::engine::task::{Mark, PrimitiveKind, RunningTask, TaskId};
 use crate::insight::finding::tests::entry;

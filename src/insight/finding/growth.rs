@@ -126,7 +126,7 @@ fn grows(looks: &[(Instant, usize)]) -> Option<((Instant, usize), usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::task::header::ListEntry;
+    use crate::engine::task::registry::ListEntry;
     use crate::insight::finding::tests::{entry, group_of};
 
     const SECOND: Duration = Duration::from_secs(1);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::engine::blocking::PoolCounts;
 use crate::engine::sync_shim::Mutex;
-use crate::engine::task::header::ListEntry;
+use crate::engine::task::registry::ListEntry;
 use crate::engine::task::{Mark, PrimitiveKind, TaskId};
 use crate::insight::deadlocks::Deadlocks;
 use crate::insight::pool_info::{JobInfo, PoolInfo};

@@ -130,7 +130,7 @@ pub const ROWS: &[Mutation] = &[
     },
     // The notes of what a task waits for.
     Mutation {
-        file: HEADER,
+        file: REGISTRY,
         models: "waiting::loom",
         from: "Some(seen) if wakers == Some(1) && seen.is_reliable()",
         to: "Some(seen) if wakers.is_some() && seen.is_reliable()",

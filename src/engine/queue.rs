@@ -6,6 +6,8 @@
 //! | [`injector`] | any thread | workers, in batches | FIFO |
 //! | [`wake_channel`] | any thread but a worker that polls | mostly its worker: all at once | FIFO |
 //!
+//! The *next slot* of a worker, for one task, is beside its wake channel.
+//!
 //! All three are FIFO: a runtime whose queues are fair needs no argument why a task is not forgotten at
 //! the bottom of one, and a FIFO deque gives a whole batch to a thief for one compare-and-swap where a
 //! LIFO one pays for each item.

@@ -17,12 +17,11 @@
 //! Read `state` first, whose table says what may become of a task. `cell` is the allocation that has the
 //! state, the future and later its output; `header` is its first part, which is the same for all types of
 //! futures, and `run` polls it. Besides the one in a queue (`header::Hot`), the references to it are `waker`
-//! and `join`. `registry` lists the tasks of one owner, `running` says which of them a worker polls,
-//! `next_slot` holds the task that a worker runs next. `current` and `budget` belong to the thread. `origin`
-//! is what the caller of a spawn says of the task; `hooks` are what the user wants to be called, and `hooked`
-//! calls them. `traced` is a poll that notes where the task waits. `waiting` notes what a task waits for,
-//! such as something of a `primitive_kind`, and `holders` which tasks hold the locks that others wait for,
-//! or receive from the full channels.
+//! and `join`. `registry` lists the tasks of one owner, `running` says which of them a worker polls.
+//! `current` and `budget` belong to the thread. `origin` is what the caller of a spawn says of the task;
+//! `hooks` are what the user wants to be called, and `hooked` calls them. `traced` is a poll that notes where
+//! the task waits. `waiting` notes what a task waits for, such as something of a `primitive_kind`, and
+//! `holders` which tasks hold the locks that others wait for, or receive from the full channels.
 //!
 //! A task calls upwards through three traits: [`header::Schedule`], and of the thread that polls or ends it
 //! [`header::Runner`] and [`header::Completer`]. The scheduler, local executors and blocking tasks implement
@@ -38,7 +37,6 @@ pub(crate) mod hooks;
 mod id;
 mod join;
 pub(crate) mod join_error;
-pub(crate) mod next_slot;
 pub(crate) mod origin;
 pub(crate) mod panics;
 pub(crate) mod primitive_kind;

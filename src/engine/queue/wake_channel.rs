@@ -1,4 +1,7 @@
-//! The inbox of one worker for wakes that come from outside the workers: an intrusive stack, taken whole.
+//! Where tasks that are woken wait for their worker: its inbox for wakes that come from outside the workers,
+//! and the slot for the task that runs next ([`NextSlot`]).
+//!
+//! The inbox is an intrusive stack, taken whole.
 //!
 //! A send is one compare-and-swap and no allocation, because the link is part of the node. A batch (all
 //! tasks that one round of the driver made ready) is linked privately and sent as one chain, for the
@@ -100,42 +103,53 @@ pub(crate) unsafe trait Linked: Sized {
     unsafe fn from_link(link: NonNull<Link>) -> Self;
 }
 
-/// A place for one item, which any thread may put in and take out.
-pub(crate) struct AtomicLinked<T: Linked> {
+/// A place for one item that its owner fills and empties, and that a thief may empty too.
+///
+/// It is a worker's *next slot*. An atomic and not a plain cell, because the task in it must not be stranded
+/// when its owner is stuck in a long poll: a thief may then take it. The owner pays one swap on its own cache
+/// line per take, and a plain store to fill the empty slot.
+pub(crate) struct NextSlot<T: Linked> {
     link: AtomicPtr<Link>,
     /// The items go from thread to thread, as they do through a lock.
     owns: PhantomData<Mutex<T>>,
 }
 
-impl<T: Linked> AtomicLinked<T> {
-    /// Returns an empty place.
+impl<T: Linked> NextSlot<T> {
     pub(crate) fn new() -> Self {
         Self { link: AtomicPtr::new(ptr::null_mut()), owns: PhantomData }
     }
 
-    /// Whether nothing is there at this moment.
+    /// Puts `item` in; returns the item that it displaces. For the owner only.
+    pub(crate) fn put(&self, item: T) -> Option<T> {
+        if self.is_empty() {
+            // No RMW: thieves only ever empty the slot, so an empty one stays so until its owner fills it.
+            // Ordering: Release as in `swap`.
+            self.link.store(item.into_link().as_ptr(), Ordering::Release);
+            return None;
+        }
+        self.swap(item.into_link().as_ptr())
+    }
+
+    /// Empties the slot.
+    pub(crate) fn take(&self) -> Option<T> {
+        if self.is_empty() { None } else { self.swap(ptr::null_mut()) }
+    }
+
+    /// Whether it is empty: a hint, unless the owner asks.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        // Ordering: Relaxed, no item is taken on the strength of it: the swap decides. `NextSlot::put` stores
-        // if it is true, which is right because only the owner fills that slot.
+        // Ordering: Relaxed, no item is taken on the strength of it: the swap decides. `put` stores if it is
+        // true, which is right because only the owner fills the slot.
         self.link.load(Ordering::Relaxed).is_null()
     }
 
-    /// Puts `item` into an empty place; if it is not empty, what is there is lost.
+    /// Puts `new` in the place of what is there, and returns that.
     #[inline]
-    pub(crate) fn store(&self, item: T) {
-        // Ordering: Release as in `swap`.
-        self.link.store(item.into_link().as_ptr(), Ordering::Release);
-    }
-
-    /// Puts `item` in, or nothing; returns what was there.
-    #[inline]
-    pub(crate) fn swap(&self, item: Option<T>) -> Option<T> {
-        let new = item.map_or(ptr::null_mut(), |item| item.into_link().as_ptr());
+    fn swap(&self, new: *mut Link) -> Option<T> {
         // Ordering: AcqRel. Release hands the item's memory to the thread that takes it, Acquire is that
         // thread's end.
         let link = NonNull::new(self.link.swap(new, Ordering::AcqRel))?;
-        // SAFETY: what is in the place was given away by `into_link`, and a swap takes it out once.
+        // SAFETY: what is in the slot was given away by `into_link`, and a swap takes it out once.
         Some(unsafe { T::from_link(link) })
     }
 }

@@ -11,13 +11,12 @@ use super::sleeps::Sleeps;
 use super::thread_number;
 use crate::engine::park::Unparker;
 use crate::engine::queue::local::{Local, Stealer};
-use crate::engine::queue::wake_channel::WakeChannel;
+use crate::engine::queue::wake_channel::{NextSlot, WakeChannel};
 use crate::engine::sync_shim::atomic::{
     AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
 };
 use crate::engine::sync_shim::{Arc, Mutex, made_later};
 use crate::engine::task::header::Hot;
-use crate::engine::task::next_slot::NextSlot;
 use crate::engine::task::registry::Registry;
 use crate::engine::task::running::Running;
 use crossbeam_utils::CachePadded;
@@ -41,7 +40,7 @@ pub(super) struct Slot {
     /// Wakes from outside the workers; on a line of its own, because others write it.
     pub(super) channel: CachePadded<WakeChannel<Hot>>,
     /// The next task of the worker.
-    pub(super) next: NextSlot,
+    pub(super) next: NextSlot<Hot>,
     /// Thieves' ends of the owner's two deques.
     stealers: OnceLock<Stealers>,
     /// The owner's ends of the deques while no thread is active here.

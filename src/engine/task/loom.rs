@@ -3,11 +3,11 @@
 use super::cell::new_send_task;
 use super::header::{Cold, Completer, Hot, RegistryKey, Runner, Schedule};
 use super::join::{AbortHandle, JoinHandle};
-use super::next_slot::NextSlot;
 use super::registry::Registry;
 use super::state::{
     Complete, JoinSlot, JoinerWoken, Pending, Released, Start, State, Wake as StateWake,
 };
+use crate::engine::queue::wake_channel::NextSlot;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, both_ways, thread};
 use crate::engine::wakers::tests::Flag;
@@ -504,7 +504,7 @@ fn ready_task(queue: &Arc<Queue>) -> (Hot, Arc<AtomicUsize>) {
 }
 
 /// Empties the slot and runs what was in it; says whether something was.
-fn take_and_run(slot: &NextSlot, queue: &Queue) -> bool {
+fn take_and_run(slot: &NextSlot<Hot>, queue: &Queue) -> bool {
     let task = slot.take();
     let found = task.is_some();
     task.into_iter().for_each(|task| _ = task.run(queue));
@@ -512,7 +512,7 @@ fn take_and_run(slot: &NextSlot, queue: &Queue) -> bool {
 }
 
 /// [`take_and_run`] on a thread of its own.
-fn thief(slot: &Arc<NextSlot>, queue: &Arc<Queue>) -> thread::JoinHandle<bool> {
+fn thief(slot: &Arc<NextSlot<Hot>>, queue: &Arc<Queue>) -> thread::JoinHandle<bool> {
     let (slot, queue) = (slot.clone(), queue.clone());
     thread::spawn(move || take_and_run(&slot, &queue))
 }

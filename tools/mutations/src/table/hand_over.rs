@@ -4,7 +4,6 @@ use super::Mutation;
 
 const CHANNEL: &str = "src/engine/queue/wake_channel.rs";
 const PARK: &str = "src/engine/park.rs";
-const NEXT_SLOT: &str = "src/engine/task/next_slot.rs";
 
 pub const ROWS: &[Mutation] = &[
     // The next slot.
@@ -23,7 +22,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a thief does not acquire the task that it takes",
     },
     Mutation {
-        file: NEXT_SLOT,
+        file: CHANNEL,
         models: "task::loom",
         from: "        if self.is_empty() {\n            // No RMW",
         to: "        if true {\n            // No RMW",

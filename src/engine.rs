@@ -97,7 +97,6 @@
 //! | `Dispatcher` | The driver thread while it calls wakers, and sends the woken tasks to the workers. |
 //! | `Driver` | The poller, the sources and the timers of a runtime. |
 //! | `Foreign` | A task that is counted apart: spawned by a thread outside the workers, or cancelled. |
-//! | `Found` | What a worker does when it has found a task, before it runs it. |
 //! | `Histogram` | How often something took how long. |
 //! | `History` | What the watchdog remembers from one look to the next. |
 //! | `Holder` | Which task holds a lock that others wait for, or receives from a full channel. |

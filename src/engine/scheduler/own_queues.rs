@@ -17,28 +17,29 @@ pub(super) struct OwnQueues {
     pub(super) yielded: Local<Hot>,
     /// The task that runs has made another one runnable here.
     pub(super) pushed: Cell<bool>,
-    pub(super) on_found: OnFound,
+    pub(super) flags: WorkerFlags,
 }
 
-/// What a worker does when it has found a task, before it runs it. One byte for all, so that a worker that
-/// goes from task to task looks only once.
-pub(super) struct OnFound(Cell<u8>);
+/// What is special about a worker at the moment. One byte for all, so that a worker that goes from task to
+/// task looks only once.
+pub(super) struct WorkerFlags(Cell<u8>);
 
-/// The worker counts in the idle word as searching, and ends that.
+/// The worker counts in the idle word as searching, and ends that when it finds a task.
 const SEARCHING: u8 = 1;
-/// It is the worker's first task: the watchdog learns that this worker is at work.
-const FIRST: u8 = 2;
+/// It has found no task yet: with the first one the watchdog learns that this worker is at work.
+const NEW: u8 = 2;
 /// Polls, wakes and spawns are recorded, or one of them is measured.
 const RECORDED: u8 = 4;
 
-impl OnFound {
-    pub(super) fn first() -> Self {
-        Self(Cell::new(FIRST))
+impl WorkerFlags {
+    /// Those of a worker that has found no task yet.
+    pub(super) fn new() -> Self {
+        Self(Cell::new(NEW))
     }
 
     #[inline]
-    pub(super) fn is_plain(&self) -> bool {
-        self.0.get() == 0
+    pub(super) fn is_any_set(&self) -> bool {
+        self.0.get() != 0
     }
 
     /// Whether the worker counts as searching.
@@ -61,9 +62,9 @@ impl OnFound {
         self.replace(RECORDED, is_recorded);
     }
 
-    /// Returns whether the task is the worker's first one; the next one is not.
-    pub(super) fn take_first(&self) -> bool {
-        self.replace(FIRST, false)
+    /// Returns whether the worker was new; it is not any more.
+    pub(super) fn take_new(&self) -> bool {
+        self.replace(NEW, false)
     }
 
     fn replace(&self, bit: u8, is_set: bool) -> bool {
@@ -78,8 +79,8 @@ impl OwnQueues {
     pub(super) fn new(shared: &Shared, index: usize) -> Self {
         let slot = shared.slots.share(index);
         let Deques { ready, yielded } = slot.take_deques();
-        let (pushed, on_found) = (Cell::new(false), OnFound::first());
-        Self { index, slot, ready, yielded, pushed, on_found }
+        let (pushed, flags) = (Cell::new(false), WorkerFlags::new());
+        Self { index, slot, ready, yielded, pushed, flags }
     }
 
     /// Leaves the slot: gives the deques back to it.
@@ -100,7 +101,7 @@ impl OwnQueues {
     #[inline]
     pub(super) fn notify_surplus(&self, shared: &Shared) {
         // The cheapest question first: mostly there is no worker to wake.
-        if !shared.idle.wakes_no_worker() && !self.on_found.is_searching() {
+        if !shared.idle.wakes_no_worker() && !self.flags.is_searching() {
             self.notify(shared, 1);
         }
     }
@@ -108,7 +109,7 @@ impl OwnQueues {
     /// As [`OwnQueues::notify_surplus`], by a worker that has taken a task out of its queues and runs it
     /// next: each one that is left is surplus.
     pub(super) fn notify_rest(&self, shared: &Shared) {
-        debug_assert!(!self.on_found.is_searching(), "it has ended its search");
+        debug_assert!(!self.flags.is_searching(), "it has ended its search");
         self.notify(shared, 0);
     }
 

@@ -168,7 +168,7 @@ impl Worker {
         while self.shared.size.is_plain(self.own.index) || self.stays_recorded() {
             let task = self.next_task().or_else(|| self.search());
             if let Some(task) = task.or_else(|| self.park()) {
-                if !self.own.on_found.is_plain() {
+                if self.own.flags.is_any_set() {
                     self.found(task.identity());
                 }
                 self.run(task);
@@ -211,10 +211,10 @@ impl Worker {
     #[inline(never)]
     fn found(&self, task: RunningTask) {
         self.end_search();
-        if self.own.on_found.take_first() {
+        if self.own.flags.take_new() {
             self.arrive();
         }
-        if self.own.on_found.is_recorded() {
+        if self.own.flags.is_recorded() {
             self.begin_poll(task);
         }
     }
@@ -234,7 +234,7 @@ impl Worker {
         self.own.slot.running.begin(task.identity());
         self.own.pushed.set(false);
         let polled = task.run(self);
-        if self.own.on_found.is_recorded() {
+        if self.own.flags.is_recorded() {
             self.note_poll(polled);
         }
         self.own.slot.running.end();
@@ -477,11 +477,11 @@ impl Worker {
 
     /// Looks for work in the other workers' queues, if no other worker does.
     fn search(&self) -> Option<Hot> {
-        if !self.own.on_found.is_searching() {
+        if !self.own.flags.is_searching() {
             if self.shared.idle.start_search(self.own.index) == Search::Refused {
                 return None;
             }
-            self.own.on_found.set_searching(true);
+            self.own.flags.set_searching(true);
         }
         self.steal()
     }
@@ -524,7 +524,7 @@ impl Worker {
     /// Work was found: the last searcher wakes a successor if there is more, because pushes relied on
     /// its search.
     fn end_search(&self) {
-        let searched = self.own.on_found.set_searching(false);
+        let searched = self.own.flags.set_searching(false);
         if searched && self.shared.idle.stop_search(self.own.index) == AfterSearch::PassOn {
             self.pass_on();
         }

@@ -35,7 +35,7 @@ impl Worker {
     /// As [`Worker::park`], without the hooks.
     fn sleep(&self) -> Option<Hot> {
         self.next_queue.reset();
-        let searched = self.own.on_found.set_searching(false);
+        let searched = self.own.flags.set_searching(false);
         let look = self.shared.idle.park(self.own.index, searched);
         // Ordering: the worker's half of the Dekker pairs of scheduler.rs: set the bit, fence, look. The
         // other half is a push.
@@ -102,7 +102,7 @@ impl Worker {
     /// sleeping watchdog.
     pub(in crate::engine::scheduler) fn end_park(&self) {
         let unparked = self.shared.idle.unpark_self(self.own.index);
-        self.own.on_found.set_searching(unparked == Unparked::Claimed);
+        self.own.flags.set_searching(unparked == Unparked::Claimed);
         self.helps.set(self.shared.size.is_helper(self.own.index));
         // Ordering: Dekker with the watchdog: clear the bit, fence, look at `asleep`; announce, fence,
         // look at the bit (watchdog.rs). Also with a peer that parks beside a last look: push, fence,

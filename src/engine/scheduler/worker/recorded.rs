@@ -2,12 +2,12 @@
 //!
 //! A worker that is not recorded pays as little as can be: its loop asks at each step whether it stays
 //! (`PoolSize::is_plain`), and the same word says that a recording is under way. A poll, a wake and a spawn
-//! look at one byte of the worker's own ([`OnFound`]), which also says that one of them is measured
+//! look at one byte of the worker's own ([`WorkerFlags`]), which also says that one of them is measured
 //! (samples.rs). Before a poll the worker looks at that byte in any case. Rejected: a second loop, whose
 //! polls are recorded, so that a poll need not look. The compiler then puts fewer of the worker's functions
 //! in line, and a yield takes 252 instructions instead of 207.
 //!
-//! [`OnFound`]: super::super::own_queues::OnFound
+//! [`WorkerFlags`]: super::super::own_queues::WorkerFlags
 
 use super::Worker;
 use super::samples::Samples;
@@ -57,13 +57,13 @@ impl Worker {
     /// After a change of what is recorded or measured.
     pub(super) fn update_recorded(&self) {
         let records = &self.records;
-        self.own.on_found.set_recorded(records.samples.is_on() || records.ring.borrow().is_some());
+        self.own.flags.set_recorded(records.samples.is_on() || records.ring.borrow().is_some());
     }
 
     /// Notes that the worker has slept.
     #[inline]
     pub(super) fn note_sleep(&self, since: Instant, now: Instant) {
-        if self.own.on_found.is_recorded() {
+        if self.own.flags.is_recorded() {
             self.records.samples.slept(self.own.slot.running.polls());
             self.records.push(since, now, |duration| Event::Sleep { duration });
             self.update_recorded();
@@ -73,7 +73,7 @@ impl Worker {
     /// Notes what has just happened.
     #[inline]
     pub(super) fn note_now(&self, event: impl FnOnce() -> Event) {
-        if self.own.on_found.is_recorded() {
+        if self.own.flags.is_recorded() {
             self.push_now(event);
         }
     }
@@ -99,7 +99,7 @@ impl Worker {
 
     /// Calls `wake`, which calls `wakers` wakers, and notes that.
     pub(super) fn note_turn(&self, wakers: usize, fired: usize, wake: impl FnOnce()) {
-        let since = (wakers != 0 && self.own.on_found.is_recorded()).then(clock::now);
+        let since = (wakers != 0 && self.own.flags.is_recorded()).then(clock::now);
         wake();
         let Some(since) = since else { return };
         let [wakers, fired] = [wakers, fired].map(|count| u32::try_from(count).unwrap_or(u32::MAX));

@@ -83,7 +83,7 @@ fn polls(shared: &Arc<Shared>, worker: &Worker, tasks: u32) {
     for _ in 0..tasks {
         worker.spawned(new_task(shared));
         let task = worker.next_task().expect("it was spawned");
-        if !worker.own.on_found.is_plain() {
+        if worker.own.flags.is_any_set() {
             worker.found(task.identity());
         }
         worker.run(task);

@@ -1,27 +1,41 @@
 //! How many workers there are, and how many there should be.
 
 use super::count::Remaining;
-use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
+use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crossbeam_utils::CachePadded;
 
 pub(super) struct PoolSize {
     /// How many workers there should be. Written under the lock of the threads.
     regular: AtomicUsize,
-    /// Workers with an index below this one stay: as `regular`, more if there are spares, and 0 once the
-    /// runtime is closed. Each worker reads it at each step, so it shares no line with what others write.
-    /// While events are recorded all its bits are inverted: see `is_plain`.
-    staying: CachePadded<AtomicUsize>,
+    /// Each worker reads it at each step, so it shares no line with what others write.
+    staying: CachePadded<Staying>,
     /// Worker threads that work: they have been started or called back, and neither rest nor have ended.
     alive: AtomicUsize,
     /// Workers that block in place.
     blocked_in_place: AtomicUsize,
 }
 
+/// Which workers stay. Written under the lock of the threads.
+struct Staying {
+    /// Workers with an index below this one stay: as `regular`, more if there are spares, and 0 once the
+    /// runtime is closed.
+    count: AtomicUsize,
+    /// The same while nothing is recorded, and 0 while workers record: so one comparison tells a worker that
+    /// it has nothing to do but to go on.
+    unrecorded: AtomicUsize,
+    /// Workers record what they do.
+    is_recorded: AtomicBool,
+}
+
 impl PoolSize {
     pub(super) fn new() -> Self {
         Self {
             regular: AtomicUsize::new(0),
-            staying: CachePadded::new(AtomicUsize::new(0)),
+            staying: CachePadded::new(Staying {
+                count: AtomicUsize::new(0),
+                unrecorded: AtomicUsize::new(0),
+                is_recorded: AtomicBool::new(false),
+            }),
             alive: AtomicUsize::new(0),
             blocked_in_place: AtomicUsize::new(0),
         }
@@ -65,54 +79,58 @@ impl PoolSize {
     /// How many workers there are with the spares; 0 once the runtime is closed.
     pub(super) fn staying(&self) -> usize {
         // Ordering: Relaxed. Callers that start or end workers hold the lock of the threads, under which
-        // `store_staying` and `end` are called. To all others an old number is as good: it was right a moment
-        // ago.
-        count_of(self.staying.load(Ordering::Relaxed))
+        // `store_staying` is called. To all others an old number is as good: it was right a moment ago.
+        self.staying.count.load(Ordering::Relaxed)
     }
 
     /// Says how many workers there should be with the spares. As for [`PoolSize::set_regular`].
     pub(super) fn set_staying(&self, count: usize) {
-        self.store_staying(count, self.is_recorded());
-    }
-
-    fn store_staying(&self, count: usize, is_recorded: bool) {
-        // Ordering: Release, as in `end`: the end of a recording may store the 0 of a closed runtime anew,
-        // and a worker that sees this one must see, too, that the runtime is closed. The caller knows by the
-        // lock. Model: `a_worker_that_a_stop_sends_away_sees_the_close`.
-        self.staying.store(if is_recorded { !count } else { count }, Ordering::Release);
-    }
-
-    fn is_recorded(&self) -> bool {
         // Ordering: Relaxed, the caller holds the lock of the threads.
-        (self.staying.load(Ordering::Relaxed) as isize) < 0
+        self.store_staying(count, self.staying.is_recorded.load(Ordering::Relaxed));
     }
 
     /// Says whether workers record what they do; the caller holds the lock of the threads.
     pub(super) fn set_recorded(&self, is_recorded: bool) {
+        // Ordering: Relaxed, as in `set_staying`.
+        self.staying.is_recorded.store(is_recorded, Ordering::Relaxed);
         self.store_staying(self.staying(), is_recorded);
     }
 
     /// The runtime is closed: no worker stays.
     pub(super) fn end(&self) {
-        // Ordering: Release pairs with the Acquire in `is_surplus`.
-        self.staying.store(0, Ordering::Release);
+        self.store_staying(0, false);
+    }
+
+    fn store_staying(&self, count: usize, is_recorded: bool) {
+        let unrecorded = if is_recorded { 0 } else { count };
+        // Ordering: Release pairs with the Acquire in `stays_unrecorded`: a worker that sees that events are
+        // recorded finds the recording.
+        self.staying.unrecorded.store(unrecorded, Ordering::Release);
+        // Ordering: Release pairs with the Acquire in `is_surplus`. A worker that sees the 0 of a closed
+        // runtime sees that it is closed, too. That holds for the 0 which the end of a recording stores anew,
+        // because its thread knows by the lock (model `a_worker_that_a_stop_sends_away_sees_the_close`). And
+        // a worker that sees a lower count finds one as low, or 0, in `unrecorded`, so it leaves its loop and
+        // does not go round until that is stored.
+        self.staying.count.store(count, Ordering::Release);
     }
 
     /// Whether worker `index` stays and records nothing. One comparison, because each worker asks at each
-    /// step: an inverted count is negative, and no index is less than that.
+    /// step.
+    ///
+    /// `false` says neither that it is surplus nor that it is recorded: `is_surplus` may still see the old
+    /// count.
     #[inline]
-    pub(super) fn is_plain(&self, index: usize) -> bool {
-        // Ordering: Acquire, see `is_surplus`.
-        (index as isize) < self.staying.load(Ordering::Acquire) as isize
+    pub(super) fn stays_unrecorded(&self, index: usize) -> bool {
+        // Ordering: Acquire, see `store_staying`.
+        index < self.staying.unrecorded.load(Ordering::Acquire)
     }
 
     /// Whether worker `index` has been asked to leave, or the runtime is closed.
     #[inline]
     pub(super) fn is_surplus(&self, index: usize) -> bool {
-        // Ordering: Acquire pairs with the Release stores in `end` and `store_staying`: a worker that sees
-        // the 0 sees that the runtime is closed, too. Read in each step, and in each park after its fence; a
-        // thread that lowers it unparks the worker.
-        index >= count_of(self.staying.load(Ordering::Acquire))
+        // Ordering: Acquire, see `store_staying`. Read in each park after its fence; a thread that lowers the
+        // count unparks the worker.
+        index >= self.staying.count.load(Ordering::Acquire)
     }
 
     /// How many spare workers there are.
@@ -158,11 +176,6 @@ impl PoolSize {
     }
 }
 
-/// The count in `PoolSize::staying`, inverted or not.
-fn count_of(staying: usize) -> usize {
-    if (staying as isize) < 0 { !staying } else { staying }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,19 +184,19 @@ mod tests {
     fn a_recording_changes_no_count() {
         let size = PoolSize::new();
         size.set_regular(2);
-        assert!(size.is_plain(1) && !size.is_plain(2));
+        assert!(size.stays_unrecorded(1) && !size.stays_unrecorded(2));
         size.set_recorded(true);
-        assert!(!size.is_plain(0) && !size.is_surplus(1) && size.is_surplus(2));
+        assert!(!size.stays_unrecorded(0) && !size.is_surplus(1) && size.is_surplus(2));
         size.set_staying(3);
         assert_eq!((size.staying(), size.spares(), size.is_surplus(2)), (3, 1, false));
-        assert!(!size.is_plain(0));
+        assert!(!size.stays_unrecorded(0));
         size.set_recorded(false);
-        assert!(size.is_plain(2) && !size.is_plain(3) && size.is_surplus(3));
+        assert!(size.stays_unrecorded(2) && !size.stays_unrecorded(3) && size.is_surplus(3));
         size.set_recorded(true);
         size.end();
-        assert!(!size.is_plain(0) && size.is_surplus(0));
+        assert!(!size.stays_unrecorded(0) && size.is_surplus(0));
         size.set_recorded(true);
-        assert!(!size.is_plain(0) && size.is_surplus(0));
+        assert!(!size.stays_unrecorded(0) && size.is_surplus(0));
     }
 
     #[test]

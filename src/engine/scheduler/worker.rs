@@ -165,7 +165,7 @@ impl Worker {
 
     /// Runs tasks until the runtime is shut down or this worker is surplus.
     pub(super) fn work(&self) {
-        while self.shared.size.is_plain(self.own.index) || self.stays_recorded() {
+        while self.shared.size.stays_unrecorded(self.own.index) || self.stays_recorded() {
             let task = self.next_task().or_else(|| self.search());
             if let Some(task) = task.or_else(|| self.park()) {
                 if self.own.flags.is_any_set() {

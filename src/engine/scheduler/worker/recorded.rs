@@ -1,11 +1,11 @@
 //! What a worker does while events are recorded, or some are measured: the same steps, with a record of each.
 //!
-//! A worker that is not recorded pays as little as can be: its loop asks at each step whether it stays
-//! (`PoolSize::is_plain`), and the same word says that a recording is under way. A poll, a wake and a spawn
-//! look at one byte of the worker's own ([`WorkerFlags`]), which also says that one of them is measured
-//! (samples.rs). Before a poll the worker looks at that byte in any case. Rejected: a second loop, whose
-//! polls are recorded, so that a poll need not look. The compiler then puts fewer of the worker's functions
-//! in line, and a yield takes 252 instructions instead of 207.
+//! A worker that is not recorded pays as little as can be: its loop asks at each step whether it stays and is
+//! not recorded, which is one comparison (`PoolSize::stays_unrecorded`). A poll, a wake and a spawn look at
+//! one byte of the worker's own ([`WorkerFlags`]), which also says that one of them is measured (samples.rs).
+//! Before a poll the worker looks at that byte in any case. Rejected: a second loop, whose polls are
+//! recorded, so that a poll need not look. The compiler then puts fewer of the worker's functions in line,
+//! and a yield takes 252 instructions instead of 207.
 //!
 //! [`WorkerFlags`]: super::super::own_queues::WorkerFlags
 
@@ -113,7 +113,7 @@ impl Worker {
     pub(super) fn stays_recorded(&self) -> bool {
         let stays = !self.is_surplus();
         if stays && !self.records_current() {
-            // The recording may be over before the word that says so.
+            // The recording may be over before the number that says so.
             match self.shared.recorder.current() {
                 Some(recording) => self.records.begin(recording, self.own.index),
                 None => self.records.end(),

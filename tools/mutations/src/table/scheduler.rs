@@ -537,8 +537,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: SIZE,
         models: "recorded::loom",
-        from: "self.staying.store(if is_recorded { !count } else { count }, Ordering::Release);",
-        to: "self.staying.store(if is_recorded { !count } else { count }, Ordering::Relaxed);",
+        from: "self.staying.count.store(count, Ordering::Release);",
+        to: "self.staying.count.store(count, Ordering::Relaxed);",
         breaks: "a worker that a stop sends away does not see that the runtime is closed",
     },
     Mutation {

@@ -17,7 +17,7 @@ fn start(shared: &Shared) -> Arc<Recording> {
 impl Worker {
     /// One step of [`Worker::work`], as far as recordings go, in which the worker wakes a task.
     fn step(&self) {
-        assert!(self.shared.size.is_plain(0) || self.stays_recorded(), "the worker stays");
+        assert!(self.shared.size.stays_unrecorded(0) || self.stays_recorded(), "the worker stays");
         let task = RunningTask::new(TaskId::next(), Location::caller());
         self.note_now(|| Event::Wake(task));
     }
@@ -47,7 +47,10 @@ fn a_worker_takes_part_in_the_recording_that_is_under_way() {
         assert_eq!((tracks[0].records.len(), tracks[0].lost), (1, 0));
 
         shared.stop_recording();
-        assert!(shared.size.is_plain(0), "a worker that is not recorded has nothing to ask");
+        assert!(
+            shared.size.stays_unrecorded(0),
+            "a worker that is not recorded has nothing to ask"
+        );
         worker.step();
         let (tracks, _) = second.read(&mut next);
         assert!(tracks[0].records.len() <= 1, "the poll in which it ended");
@@ -77,6 +80,6 @@ fn a_worker_that_a_stop_sends_away_sees_the_close() {
             thread::spawn(move || step(&shared))
         });
         threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
-        assert!(shared.size.is_surplus(0) && !shared.size.is_plain(0));
+        assert!(shared.size.is_surplus(0) && !shared.size.stays_unrecorded(0));
     });
 }

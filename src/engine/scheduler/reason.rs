@@ -5,8 +5,8 @@
 //! |---|---|---|---|
 //! | `Spawned` | ready, a peer | injector, outside | injector, outside |
 //! | `Woken` | next slot, a peer | chain | channel, home |
-//! | `Batch(0)` | next slot | chain | channel, home |
-//! | `Batch(1..)` | ready | chain | channel, home |
+//! | `FirstOfBatch` | next slot | chain | channel, home |
+//! | `InBatch` | ready | chain | channel, home |
 //! | `Requeued` | ready, again | – | – |
 //! | `Yielded` | yielded, again | – | – |
 //! | `YieldedToOthers` | shared, regular | – | – |
@@ -33,10 +33,12 @@ pub(super) enum Reason {
     Spawned,
     /// A waker has made it hot.
     Woken,
-    /// One of a batch of wakers has made it hot: of several that are called together (worker/wakes.rs), such
-    /// as those for the events of one round of the driver. The number says how many tasks came before it, and
-    /// counts from 2 (`SEVERAL` in worker/wakes.rs) where none is to go to the next slot.
-    Batch(usize),
+    /// One of a batch of wakers has made it hot: of several that are called together (worker/wakes.rs). It is
+    /// the first task, and may be the only one.
+    FirstOfBatch,
+    /// The same, and it is not the first one, or there will be several: as with the events of one round of
+    /// the driver.
+    InBatch,
     /// It was woken in its poll, by another one.
     Requeued,
     /// It has yielded.
@@ -110,12 +112,14 @@ pub(super) fn place<O: Copy, C>(
     match (reason, by) {
         (Reason::Spawned, Worker(own)) => (Queue::Ready(own), Notice::Peer(own)),
         (Reason::Woken, Worker(own)) => (Queue::Next(own), Notice::Peer(own)),
-        (Reason::Batch(0), Worker(own)) => (Queue::Next(own), Notice::Nothing),
-        (Reason::Woken | Reason::Batch(_), Dispatcher(chains)) => match home() {
-            Some(home) => (Queue::Chain(chains, home), Notice::Nothing),
-            None => (Queue::Injector, Notice::Outside),
-        },
-        (Reason::Woken | Reason::Batch(_), Pusher::Other) => match home() {
+        (Reason::FirstOfBatch, Worker(own)) => (Queue::Next(own), Notice::Nothing),
+        (Reason::Woken | Reason::FirstOfBatch | Reason::InBatch, Dispatcher(chains)) => {
+            match home() {
+                Some(home) => (Queue::Chain(chains, home), Notice::Nothing),
+                None => (Queue::Injector, Notice::Outside),
+            }
+        }
+        (Reason::Woken | Reason::FirstOfBatch | Reason::InBatch, Pusher::Other) => match home() {
             Some(home) => (Queue::Channel(home), Notice::Home(home)),
             None => (Queue::Injector, Notice::Outside),
         },

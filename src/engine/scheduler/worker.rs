@@ -111,13 +111,24 @@ pub(super) struct Worker {
     busy_since: Cell<Instant>,
     /// When to look outside, and how much to bring in.
     intake: Intake,
-    /// While several wakers are called: how many tasks they have queued since a peer was last notified,
-    /// counted from `SEVERAL` (worker/wakes.rs) where none of them is to go to the next slot. `None`: each
-    /// wake notifies.
-    untold: Cell<Option<usize>>,
+    /// While several wakers are called: which tasks they have woken. `None`: each wake notifies.
+    batch: Cell<Option<WokenBatch>>,
     /// Kept for its memory: the wakers of one round.
     wakes: RefCell<Vec<Waker>>,
     records: Records,
+}
+
+/// The tasks that wakers have made hot which are called together (worker/wakes.rs).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WokenBatch {
+    Empty,
+    /// It is in the next slot.
+    One,
+    /// All are in the deque.
+    Several {
+        /// How many there are since a peer was last notified, and two more.
+        untold: usize,
+    },
 }
 
 impl Worker {
@@ -135,7 +146,7 @@ impl Worker {
             pace: Pace::new(),
             busy_since: Cell::new(clock::now()),
             intake: Intake::new(),
-            untold: Cell::new(None),
+            batch: Cell::new(None),
             wakes: RefCell::new(shared.driver.new_wakes()),
             shared,
         }

@@ -20,8 +20,8 @@ const TABLE: &[Row] = &{
     [
         (&[Spawned] as &[_], [spawned, SHARED, SHARED]),
         (&[Woken], [woken, CHAIN, CHANNEL]),
-        (&[Batch(0)], [first, CHAIN, CHANNEL]),
-        (&[Batch(1), Batch(2), Batch(999)], [moved, CHAIN, CHANNEL]),
+        (&[FirstOfBatch], [first, CHAIN, CHANNEL]),
+        (&[InBatch], [moved, CHAIN, CHANNEL]),
         (&[Requeued], [requeued, SHARED, SHARED]),
         (&[Reason::Yielded], [yielded, SHARED_YIELDED, SHARED_YIELDED]),
         (&[YieldedToOthers], [SHARED_YIELDED; 3]),

@@ -13,43 +13,57 @@
 //! stuck with tasks in its queue like one whose task does not return, and the watchdog helps (model
 //! `tasks_that_are_woken_together_do_not_wait_for_their_waker`).
 
-use super::Worker;
+use super::{WokenBatch, Worker};
 use crate::engine::recorder::Event;
 use crate::engine::scheduler::reason::Reason;
 use crate::engine::task::header::Hot;
 use crate::engine::wakers;
 use std::task::Waker;
 
-/// From this many woken tasks on, none goes to the next slot.
-const SEVERAL: usize = 2;
-
 /// A peer is notified after this many tasks, without waiting for the last: they keep it busy for longer than
 /// it takes to wake it.
 const MOST_UNTOLD: usize = 256;
+
+impl WokenBatch {
+    /// With two tasks, from which on none goes to the next slot.
+    const SEVERAL: Self = Self::Several { untold: 2 };
+}
 
 impl Worker {
     /// A task was woken on this thread.
     #[inline]
     pub(in crate::engine::scheduler) fn woken(&self, task: Hot) {
         self.note_now(|| Event::Wake(task.identity()));
-        if let Some(untold) = self.untold.get() {
-            return self.woken_together(task, untold);
+        match self.batch.get() {
+            Some(batch) => self.woken_together(task, batch),
+            None => self.enqueue(task, Reason::Woken),
         }
-        self.enqueue(task, Reason::Woken);
     }
 
-    fn woken_together(&self, task: Hot, untold: usize) {
-        if untold == 1 {
-            // The first one is not the only one: it may have to go behind all that are queued.
-            let first = self.own.slot.next.take();
-            first.into_iter().for_each(|first| self.enqueue(first, Reason::Deferred));
-        }
-        self.enqueue(task, Reason::Batch(untold));
-        let is_due = untold == MOST_UNTOLD;
-        self.untold.set(Some(if is_due { SEVERAL } else { untold + 1 }));
-        if is_due {
-            self.notify_of_batch();
-        }
+    fn woken_together(&self, task: Hot, batch: WokenBatch) {
+        let batch = match batch {
+            WokenBatch::Empty => {
+                self.enqueue(task, Reason::FirstOfBatch);
+                WokenBatch::One
+            }
+            WokenBatch::One => {
+                // The first one is not the only one: it may have to go behind all that are queued.
+                let first = self.own.slot.next.take();
+                first.into_iter().for_each(|first| self.enqueue(first, Reason::Deferred));
+                self.enqueue(task, Reason::InBatch);
+                WokenBatch::SEVERAL
+            }
+            WokenBatch::Several { untold } => {
+                self.enqueue(task, Reason::InBatch);
+                if untold == MOST_UNTOLD {
+                    self.notify_of_batch();
+                    WokenBatch::SEVERAL
+                } else {
+                    WokenBatch::Several { untold: untold + 1 }
+                }
+            }
+        };
+        self.batch.set(Some(batch));
     }
 
     /// Wakes a peer for tasks that were woken together, unless they are cheap. They have one source, so they
@@ -66,17 +80,17 @@ impl Worker {
         struct End<'a>(&'a Worker);
         impl Drop for End<'_> {
             fn drop(&mut self) {
-                if self.0.untold.take() != Some(0) {
+                if self.0.batch.take() != Some(WokenBatch::Empty) {
                     self.0.own.pushed.set(true);
                     self.0.notify_of_batch();
                 }
             }
         }
-        if self.untold.get().is_some() {
+        if self.batch.get().is_some() {
             // A waker of others that are called together: their end is the end of these.
             return wake();
         }
-        self.untold.set(Some(0));
+        self.batch.set(Some(WokenBatch::Empty));
         let _end = End(self);
         wake();
     }
@@ -94,10 +108,10 @@ impl Worker {
             self.end_search();
         }
         // The next slot is for what tasks wake.
-        self.untold.set(Some(SEVERAL));
+        self.batch.set(Some(WokenBatch::SEVERAL));
         let called = wakes.len();
         self.note_turn(called, fired, || wakers::wake_all(&mut wakes));
-        self.untold.set(None);
+        self.batch.set(None);
         *self.wakes.borrow_mut() = wakes;
         // Counted here, because a waker of the program's may have woken many tasks.
         let are_soon_done = || self.pace.are_soon_done(self.own.ready.len());
@@ -308,7 +322,7 @@ mod tests {
         };
         assert!(catch_unwind(AssertUnwindSafe(|| worker.wake_together(wake))).is_err());
         assert!(!worker.peer_sleeps());
-        assert_eq!(worker.untold.get(), None);
+        assert_eq!(worker.batch.get(), None);
         assert_eq!(worker.queued(), [0, 2]);
     }
 }

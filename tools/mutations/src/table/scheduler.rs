@@ -522,8 +522,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WAKES,
         models: "scheduler::worker",
-        from: "                if self.0.untold.take() != Some(0) {",
-        to: "                if self.0.untold.take() == Some(0) {",
+        from: "                if self.0.batch.take() != Some(WokenBatch::Empty) {",
+        to: "                if self.0.batch.take() == Some(WokenBatch::Empty) {",
         breaks: "no peer is notified of tasks that were woken together",
     },
     Mutation {

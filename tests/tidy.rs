@@ -388,7 +388,7 @@ const CFG: Confined = Confined {
         ("src/engine/tokio_note.rs", "what messages end with under tokio's name"),
         ("src/runtime/tokio_words.rs", "whether the name is tokio's"),
         ("src/runtime/door.rs", "from which size on a future goes into a box"),
-        ("src/engine/scheduler/pace.rs", "how much longer things take in a debug build"),
+        ("src/engine/scheduler/policy.rs", "how much longer things take in a debug build"),
         ("src/engine/sync_shim.rs", "std, loom or shuttle; with threads or without"),
         ("src/task.rs", "what of tasks needs other threads, on a line each"),
         ("src/engine/queue.rs", "the queues between threads"),

@@ -20,9 +20,7 @@
 //! | file | what it is |
 //! |---|---|
 //! | `worker` | the loop of one thread: where it looks for a task, in which order, and how it parks |
-//! | `next_queue` | which of a worker's own queues is next |
-//! | `intake` | how many tasks a worker brings in from outside, and when |
-//! | `pace` | what tasks cost: how many run between two polls of the driver, and which wake no peer |
+//! | `policy` | what a worker decides by numbers: which queue is next, how much comes in, what tasks cost |
 //! | `role` | what the calling thread is to a scheduler |
 //! | `entry` | how tasks come in: those that are spawned, and those that are woken |
 //! | `reason` | the table: which queue a task goes to, and which worker is told of it |
@@ -55,9 +53,9 @@
 //! poll, the watchdog wakes a peer, lets the peers that move take the task, or starts a spare worker.
 //!
 //! Tasks whose timers have fired, and tasks that one call has woken together, wake no other worker if this
-//! one will soon have run them (pace.rs). If they take longer than its tasks have so far, the next fair turn
-//! or the watchdog wakes a peer for the rest, some milliseconds later. They also wait for the end of the poll
-//! that has woken them.
+//! one will soon have run them (policy.rs). If they take longer than its tasks have so far, the next fair
+//! turn or the watchdog wakes a peer for the rest, some milliseconds later. They also wait for the end of the
+//! poll that has woken them.
 //!
 //! A task that has yielded is a reason to wake only workers that may run it: not a helper (worker.rs). When a
 //! worker gives up its queues, any worker is woken, and a helper that finds nothing for itself passes the
@@ -125,12 +123,10 @@ mod entry;
 pub(crate) mod histogram;
 mod idle;
 mod in_place;
-mod intake;
 mod lifecycle;
-mod next_queue;
 mod outside;
 mod own_queues;
-mod pace;
+mod policy;
 mod quiescence;
 mod quiet;
 mod reason;

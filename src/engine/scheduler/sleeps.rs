@@ -2,7 +2,7 @@
 //! user wants to be called around them.
 //!
 //! The clock is read twice per sleep, beside the system call that the sleep is, and at a worker's fair turns,
-//! which read it anyway. Rejected: to read it around each poll. What a reading costs is in pace.rs.
+//! which read it anyway. Rejected: to read it around each poll. What a reading costs is in policy.rs.
 
 use super::count::{Count, WorkerCounts};
 use crate::engine::sync_shim::{Arc, clock};

@@ -3,8 +3,8 @@
 //!
 //! It is there from the first task or event on, so workers that are busy or blocked can never stop I/O or
 //! timers. But it stays out of the way: an idle worker in the seat runs the task that an event wakes without
-//! a change of thread, and a busy one polls the driver between two tasks (pace.rs). This thread looks at all
-//! workers every [`LOOK`] or less often, decides (`watchdog/decision.rs`, pure, with the table of its
+//! a change of thread, and a busy one polls the driver between two tasks (policy.rs). This thread looks at
+//! all workers every [`LOOK`] or less often, decides (`watchdog/decision.rs`, pure, with the table of its
 //! orders), and acts:
 //!
 //! | order | act |

@@ -16,7 +16,7 @@
 //! until what was in the deque after its first look has been popped. At each *fair turn* the driver is polled
 //! if its seat is free, and unless it is in a pause, the worker looks outside whatever the hints say. Then:
 //!
-//! 1. the next slot: the task that the last one woke. At most `NEXT_CAP` times in a row (next_queue.rs), then
+//! 1. the next slot: the task that the last one woke. At most `NEXT_CAP` times in a row (policy.rs), then
 //!    it goes to the ready deque's back;
 //! 2. the own ready deque, FIFO;
 //! 3. the own wake channel;
@@ -48,7 +48,7 @@
 //! the end of a shared queue.
 //!
 //! What is in the wake channel comes in after as many ticks as the last look brought tasks, or
-//! [`FAIR_INTERVAL`]. Sockets and timers are looked at after some 200 µs of polls (pace.rs) and at most
+//! [`FAIR_INTERVAL`]. Sockets and timers are looked at after some 200 µs of polls (policy.rs) and at most
 //! [`FAIR_INTERVAL`] ticks, however busy the worker is with itself; if a single poll is longer, by the driver
 //! thread (watchdog.rs).
 //!
@@ -72,10 +72,8 @@ mod samples;
 mod wakes;
 
 use super::idle::{AfterSearch, Search};
-use super::intake::{INTAKE, Intake};
-use super::next_queue::{Alone, NextQueue};
 use super::own_queues::OwnQueues;
-use super::pace::{FAIR_INTERVAL, Pace};
+use super::policy::{Alone, FAIR_INTERVAL, INTAKE, Intake, NextQueue, Pace};
 use super::reason::{Notice, Pusher, Reason};
 use super::shared::Shared;
 use super::slots::{Slot, Stall};

@@ -37,7 +37,7 @@
 //! insight's page open 0.94 instead of 0.98. A spare also gets the program more of the processors that it
 //! shares with others.
 
-use crate::engine::scheduler::pace::BUILD_FACTOR;
+use crate::engine::scheduler::policy::BUILD_FACTOR;
 use crate::engine::scheduler::slots::Stall;
 use crate::engine::scheduler::threads::RETRY_AFTER;
 use std::time::{Duration, Instant};

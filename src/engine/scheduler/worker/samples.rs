@@ -18,7 +18,7 @@
 //! Rejected: to take one of the next polls when the last sample was long ago. That time mostly ends in a long
 //! poll, and those that follow it are short. With one poll of 2 ms among 20, none of these was sampled in
 //! 4 s, although they took nearly all the time. Rejected as well: to read the clock before and after each
-//! poll (pace.rs has what a reading costs); and to stamp each task when it is woken, for which its header has
+//! poll (policy.rs has what a reading costs); and to stamp each task when it is woken, for which its header has
 //! no room.
 
 use super::Worker;

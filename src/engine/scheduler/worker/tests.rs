@@ -3,8 +3,7 @@
 use super::super::Shared;
 use super::Worker;
 use crate::engine::driver::Driver;
-use crate::engine::scheduler::next_queue::YIELDS_ALONE;
-use crate::engine::scheduler::pace::FAIR_INTERVAL;
+use crate::engine::scheduler::policy::{FAIR_INTERVAL, YIELDS_ALONE};
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::header::{Hot, Runner};

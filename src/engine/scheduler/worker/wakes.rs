@@ -3,7 +3,7 @@
 //! A task that is woken alone comes into the next slot, and a parked peer is notified if there is more than
 //! one task to run. Wakers that are called together, a *batch*, notify a peer once, when all have been
 //! called; a large batch also after each [`MOST_UNTOLD`] tasks; and a batch of cheap tasks notifies none
-//! (pace.rs). If each wake of a batch notified, the peer would run the first task, find no other, park, and
+//! (policy.rs). If each wake of a batch notified, the peer would run the first task, find no other, park, and
 //! be notified again: some 15 times for a batch of 1,000. Where the cores have other work too, once takes two
 //! thirds of the time (`sync_watch`, `sync_notify`); where they are free, as long.
 //!
@@ -128,7 +128,7 @@ mod tests {
     use crate::engine::driver::Driver;
     use crate::engine::park::Parker;
     use crate::engine::scheduler::idle::LastLook;
-    use crate::engine::scheduler::pace::FAIR_INTERVAL;
+    use crate::engine::scheduler::policy::FAIR_INTERVAL;
     use crate::engine::sync_shim::Arc;
     use crate::engine::task::cell::new_send_task;
     use std::panic::{AssertUnwindSafe, Location, catch_unwind};

@@ -1,0 +1,352 @@
+//! What a worker decides by numbers alone. Pure: the worker says what has happened and what the time is, and no
+//! queue is read here.
+//!
+//! # Which of its own queues is next
+//!
+//! The next slot, the tasks that are ready, or those that have yielded: [`NextQueue`].
+//!
+//! # When it looks outside, and how much it brings in
+//!
+//! After a look at the queues outside, a worker that has tasks of its own runs as many tasks as the look
+//! brought before it looks again: the *pause*. All looks of one *pass* bring in [`INTAKE`] tasks from the
+//! injector at the most. A pass begins with a look that brings something, and lasts until what was in the
+//! deque then has been popped.
+//!
+//! # What its tasks cost
+//!
+//! What they cost says how many of them run between two polls of the driver, and whether they are worth a
+//! peer. A count alone is no bound between two polls: 61 polls of 1 ms are 61 ms. A reading of the clock takes
+//! some 20 ns, and the cheapest poll some 24 (`sleep_cancel_one_task` and `yield_many` in
+//! `benches/README.md`), so one reading per task would nearly double that poll. Therefore the worker reads the
+//! clock when it polls the driver or parks anyway, and divides the time since the last reading by the tasks
+//! that have run. Tasks that become long are noticed at once, and tasks that become short step by step: one
+//! long poll says more about the next than ten short ones.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+/// How many tasks in a row may come from the next slot (tokio: 3). More favours pairs that wake each
+/// other over all others.
+pub(super) const NEXT_CAP: u32 = 3;
+
+/// How many tasks that have yielded run, with no other task ready, before the driver is polled. A task that
+/// yields until an event has come then finds the event after a few yields, and not after those of 200 µs.
+///
+/// At most once in a row of yields: the poll is a call to the system, which a task that yields for long pays
+/// as often as `pace` says. A pop of the ready deque, and a park, begin a new row; a task from the next slot
+/// does not. tokio polls its driver at each of these yields.
+pub(super) const YIELDS_ALONE: usize = 4;
+
+/// The state in which such a row begins.
+const ROW: usize = INTAKE + YIELDS_ALONE;
+
+/// What to do before a task that has yielded runs, when no task is ready.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Alone {
+    /// Nothing.
+    Run,
+    /// A poll of the driver, after which something may be ready.
+    PollDriver,
+}
+
+#[derive(Debug)]
+pub(super) struct NextQueue {
+    /// Polls in a row that came from the next slot.
+    next_polls: Cell<u32>,
+    /// One number with three meanings, because each tick with a task reads it:
+    ///
+    /// | number | meaning |
+    /// |---|---|
+    /// | below [`INTAKE`] | pops of ready tasks until one that has yielded runs in spite of them |
+    /// | `INTAKE` | in a row of yields, the driver has been polled; or a ready task is popped next |
+    /// | above | pops of tasks that have yielded until the driver is polled, plus `INTAKE` |
+    until_yielded: Cell<usize>,
+}
+
+impl NextQueue {
+    pub(super) fn new() -> Self {
+        Self { next_polls: Cell::new(0), until_yielded: Cell::new(ROW) }
+    }
+
+    /// The worker is about to park: a row of yields begins anew after that.
+    pub(super) fn reset(&self) {
+        self.until_yielded.set(ROW);
+    }
+
+    /// Whether the task from the next slot may run at once, and counts it: at most [`NEXT_CAP`] run in a row.
+    #[inline]
+    pub(super) fn take_next_turn(&self) -> bool {
+        let polls = self.next_polls.get();
+        if polls < NEXT_CAP {
+            self.next_polls.set(polls + 1);
+        }
+        polls < NEXT_CAP
+    }
+
+    /// The next task comes from another queue.
+    #[inline]
+    pub(super) fn leave_next_slot(&self) {
+        self.next_polls.set(0);
+    }
+
+    /// Counts a pop of the ready deque. `true`: a task that has yielded runs before that.
+    #[inline]
+    pub(super) fn is_yielded_due(&self) -> bool {
+        let until_yielded = self.until_yielded.get();
+        if until_yielded != 0 {
+            self.until_yielded.set(until_yielded.min(INTAKE) - 1);
+        }
+        until_yielded == 0
+    }
+
+    /// A task that has yielded runs in spite of ready ones, with `waiting` of its kind. All of them
+    /// will have had one when [`INTAKE`] ready tasks have run, or as many ready tasks as there are of them.
+    pub(super) fn begin_yielded_turn(&self, waiting: usize) {
+        self.until_yielded.set((INTAKE / waiting.max(1)).max(1));
+    }
+
+    /// Whether tasks that have yielded run without a poll of the driver, because it was polled in this row.
+    #[inline]
+    pub(super) fn is_row_over(&self) -> bool {
+        self.until_yielded.get() == INTAKE
+    }
+
+    /// A task that has yielded is to run, and no other is ready.
+    pub(super) fn yielded_alone(&self) -> Alone {
+        let state = self.until_yielded.get();
+        // Up to `INTAKE`, the ready deque has been looked at since the last one.
+        let next = if state > INTAKE { state } else { ROW } - 1;
+        self.until_yielded.set(next);
+        if next == INTAKE { Alone::PollDriver } else { Alone::Run }
+    }
+
+    /// The driver was polled, and nothing is ready. The look at the ready deque does not begin another row.
+    pub(super) fn end_row(&self) {
+        self.until_yielded.set(INTAKE);
+    }
+}
+
+/// The most tasks that one pass brings in from the injector, so that a backlog outside does not pile up in
+/// front of the tasks that are here. More means fewer looks, and a longer wait for a task
+/// that always has work.
+pub(super) const INTAKE: usize = 512;
+
+/// What is true between any two calls: without a pass there is room for [`INTAKE`] tasks.
+#[derive(Debug)]
+pub(super) struct Intake {
+    /// Ticks until the next look, if anything waits outside.
+    pause: Cell<u32>,
+    /// How many tasks may still be brought in during this pass.
+    room: Cell<usize>,
+    /// Pops until the end of this pass; 0: none has begun.
+    pass: Cell<usize>,
+}
+
+impl Intake {
+    pub(super) fn new() -> Self {
+        Self { pause: Cell::new(0), room: Cell::new(INTAKE), pass: Cell::new(0) }
+    }
+
+    /// One tick: whether the worker does not look outside in it.
+    #[inline]
+    pub(super) fn pauses(&self) -> bool {
+        let pause = self.pause.get();
+        if pause != 0 {
+            self.pause.set(pause - 1);
+        }
+        pause != 0
+    }
+
+    /// Whether the worker looks outside now, though no hint says that something waits there. `queued` tasks
+    /// are in the deque: thieves may have taken what the last look brought.
+    pub(super) fn is_due(&self, queued: usize) -> bool {
+        self.pause.set(self.pause.get().min(queued as u32));
+        self.pause.get() == 0
+    }
+
+    /// The deque was popped, and a task was `found` or not. One that found nothing ends the pass.
+    #[inline]
+    pub(super) fn popped(&self, found: bool) {
+        let pass = self.pass.get();
+        if pass != 0 {
+            self.end_pass_after(if found { pass - 1 } else { 0 });
+        }
+    }
+
+    #[inline]
+    fn end_pass_after(&self, pops: usize) {
+        self.pass.set(pops);
+        if pops == 0 {
+            self.room.set(INTAKE);
+        }
+    }
+
+    /// The worker looks outside, with `queued` tasks in the deque. Returns how many it may bring in; 0: until
+    /// the pass ends, only its channel is worth a look.
+    pub(super) fn begin_look(&self, queued: usize) -> usize {
+        if self.pass.get() > queued {
+            // Thieves have taken from what the pass was to last for.
+            self.end_pass_after(queued);
+        }
+        self.room.get()
+    }
+
+    /// A look at the injector has `brought` in tasks, of the `room` that there was for them. With these,
+    /// `queued` tasks are in the deque.
+    pub(super) fn brought(&self, room: usize, brought: usize, queued: usize) {
+        // A small remainder is not worth a look: what it brings would lengthen the queue by little, and cost
+        // the next look a whole round of the worker's own tasks.
+        let left = room.saturating_sub(brought);
+        self.room.set(if left < INTAKE / 2 { 0 } else { left });
+        if brought != 0 && self.pass.get() == 0 {
+            self.pass.set(queued);
+        }
+    }
+
+    /// The look is over: there was `room` for that many tasks, `brought` is the number of those that came
+    /// from the injector, and `added` counts those from the channel, too.
+    pub(super) fn end_look(&self, room: usize, brought: usize, added: usize) {
+        let pause = match room {
+            0 => self.pass.get().min(FAIR_INTERVAL as usize) - 1,
+            _ => brought,
+        };
+        self.pause.set(pause.max(added) as u32);
+    }
+}
+
+/// The most tasks between two polls of the driver. tokio's event interval is 61 too; a prime does not
+/// fall into step with common numbers of tasks.
+pub(super) const FAIR_INTERVAL: u32 = 61;
+
+/// How much longer a debug build takes for a task, for a poll of the driver and for a look of the watchdog.
+/// The lengths of time that are chosen by what these cost are longer there by as much. Measured (`tokio/bars
+/// --debug`, with this for [`WANTED`] and for the length of a long poll against without): processor of
+/// `http_64` 1.23 to 1.28 of tokio's against 1.44, of `http_500` 1.36 against 1.50, of `echo_1` 1.23 against
+/// 1.47. The unit tests, which bring their own times, have the lengths of a release build.
+pub(super) const BUILD_FACTOR: u64 = if cfg!(all(debug_assertions, not(test))) { 5 } else { 1 };
+
+/// What the time between two polls of the driver should be. Long enough that a poll that finds nothing, which
+/// costs about a microsecond, is no burden.
+///
+/// Rejected: 1 ms, for fewer and larger rounds. Measured (`axum::serve` and an echo, 64 and 500 connections,
+/// the load on the same two cores; 21 slices each in turns): time 1.01 to 1.07 of what it is with 200 µs,
+/// processor 1.02 to 1.11, because the other worker finds nothing meanwhile, and goes to sleep.
+const WANTED: Duration = Duration::from_micros(200 * BUILD_FACTOR);
+
+/// The largest [`Pace::interval`] at which the tasks count as long.
+const LONG: u32 = 2;
+
+/// Tasks that cost less than this, and that were woken together, are not worth a peer: they are done sooner
+/// than they come to another core. The lines of a task's header, of its future and of its place in what it
+/// waits for take some 100 ns each to get there, and as long to come back with its next wake. Measured
+/// (`sync_watch`, two cores): a task costs 98 ns if one worker runs all of them, and 300 on each of two
+/// workers. With 300 ns here the second worker would stay, because by then the tasks cost as much.
+const CHEAP: Duration = Duration::from_micros(1);
+
+/// How long the last of such tasks may wait for its turn. If one of them blocks, the watchdog wakes a peer
+/// for the others some milliseconds later.
+const KEPT: Duration = Duration::from_millis(1);
+
+/// How long a worker that computes beside a helper keeps its core before it offers it to other threads. The
+/// helper, and the clients that it serves on this machine, need a core that a worker would keep to the end of
+/// its slice, some milliseconds. Not more often: a thread that gives its core up loses the remainder of its
+/// slice to threads that do not. Measured (`mixed_0.2ms`; two workers, the load on the same two cores): the
+/// 99th percentile is 0.8 to 1.2 of tokio's without it.
+///
+/// A worker does not offer its core beside spares that only replace workers which block in place: those
+/// compute, too, and the core does not come back for tens of milliseconds. Measured (`mixed_in_place`, 99th
+/// percentile in 32 runs of a second each): the median 9 ms, ten over 20 and up to 81; without it 7.5, none
+/// and up to 10.
+const OFFER: Duration = Duration::from_millis(1);
+
+/// In nanoseconds, for times that fit in 32 bits.
+const fn nanoseconds(time: Duration) -> u32 {
+    time.as_nanos() as u32
+}
+
+/// Changed in place and field by field: each rest changes some of the fields, and none of them all.
+#[derive(Debug)]
+pub(super) struct Pace {
+    /// What a task costs in nanoseconds, at the most [`WANTED`].
+    cost: Cell<u32>,
+    /// The time since the last reading of the clock went to tasks: not before the first reading, nor after a
+    /// task that has blocked in place.
+    is_timed: Cell<bool>,
+    /// The worker has rested since the last fair turn.
+    rested: Cell<bool>,
+    /// The last time that the worker offered its core.
+    offered: Cell<Option<Instant>>,
+}
+
+impl Pace {
+    pub(super) fn new() -> Self {
+        Self {
+            cost: Cell::new(nanoseconds(WANTED) / FAIR_INTERVAL),
+            is_timed: Cell::new(false),
+            rested: Cell::new(true),
+            offered: Cell::new(None),
+        }
+    }
+
+    /// The worker has just read the clock after a rest, which is no task.
+    pub(super) fn rested(&self) {
+        self.is_timed.set(true);
+        self.rested.set(true);
+    }
+
+    /// A task of the worker has blocked the thread in place, which says nothing about the others.
+    pub(super) fn blocked_in_place(&self) {
+        self.is_timed.set(false);
+    }
+
+    /// Whether the worker has rested since the last call.
+    pub(super) fn take_rested(&self) -> bool {
+        self.rested.replace(false)
+    }
+
+    /// The clock is read; `ran` tasks have run in the `busy` nanoseconds since its last reading.
+    ///
+    /// The caller counts those nanoseconds for the busy time of the thread anyway, so they are computed once.
+    pub(super) fn ran(&self, ran: u32, busy: u64) {
+        if self.is_timed.replace(true) && ran != 0 {
+            let each = (busy / u64::from(ran)).min(u64::from(nanoseconds(WANTED)));
+            // Fits: no more than `WANTED`.
+            self.cost.set((each as u32).max(self.cost.get() / 2));
+        }
+    }
+
+    /// How many tasks run until the next poll of the driver.
+    pub(super) fn interval(&self) -> u32 {
+        (nanoseconds(WANTED) / self.cost.get().max(1)).clamp(1, FAIR_INTERVAL)
+    }
+
+    /// Whether this number of tasks takes no longer than the time between two polls of the driver should be.
+    pub(super) fn are_soon_done(&self, tasks: usize) -> bool {
+        self.of(tasks) <= WANTED
+    }
+
+    /// Whether this number of tasks, which were woken together, are done sooner by this worker alone.
+    pub(super) fn are_cheap(&self, tasks: usize) -> bool {
+        self.of(1) < CHEAP && self.of(tasks) <= KEPT
+    }
+
+    /// What this number of tasks costs.
+    fn of(&self, tasks: usize) -> Duration {
+        Duration::from_nanos((tasks as u64).saturating_mul(u64::from(self.cost.get())))
+    }
+
+    /// After [`Pace::ran`], with the time that was read: whether the worker computes, and has done so for
+    /// long enough to offer its core to others once.
+    pub(super) fn offers(&self, now: Instant) -> bool {
+        if self.interval() > LONG {
+            return false;
+        }
+        let offered = self.offered.get().unwrap_or(now);
+        let due = now.saturating_duration_since(offered) >= OFFER;
+        self.offered.set(Some(if due { now } else { offered }));
+        due
+    }
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

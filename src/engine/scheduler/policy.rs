@@ -37,9 +37,6 @@ pub(super) const NEXT_CAP: u32 = 3;
 /// does not. tokio polls its driver at each of these yields.
 pub(super) const YIELDS_ALONE: usize = 4;
 
-/// The state in which such a row begins.
-const ROW: usize = INTAKE + YIELDS_ALONE;
-
 /// What to do before a task that has yielded runs, when no task is ready.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Alone {
@@ -53,24 +50,26 @@ pub(super) enum Alone {
 pub(super) struct NextQueue {
     /// Polls in a row that came from the next slot.
     next_polls: Cell<u32>,
-    /// One number with three meanings, because each tick with a task reads it:
-    ///
-    /// | number | meaning |
-    /// |---|---|
-    /// | below [`INTAKE`] | pops of ready tasks until one that has yielded runs in spite of them |
-    /// | `INTAKE` | in a row of yields, the driver has been polled; or a ready task is popped next |
-    /// | above | pops of tasks that have yielded until the driver is polled, plus `INTAKE` |
+    /// Ready tasks that run before one that has yielded does in spite of them.
     until_yielded: Cell<usize>,
+    /// Tasks that have yielded and that run, with nothing ready, until the driver is polled. 0: it has been, in
+    /// this row.
+    until_poll: Cell<usize>,
 }
 
 impl NextQueue {
     pub(super) fn new() -> Self {
-        Self { next_polls: Cell::new(0), until_yielded: Cell::new(ROW) }
+        Self {
+            next_polls: Cell::new(0),
+            until_yielded: Cell::new(INTAKE),
+            until_poll: Cell::new(YIELDS_ALONE),
+        }
     }
 
     /// The worker is about to park: a row of yields begins anew after that.
     pub(super) fn reset(&self) {
-        self.until_yielded.set(ROW);
+        self.until_yielded.set(INTAKE);
+        self.until_poll.set(YIELDS_ALONE);
     }
 
     /// Whether the task from the next slot may run at once, and counts it: at most [`NEXT_CAP`] run in a row.
@@ -94,7 +93,8 @@ impl NextQueue {
     pub(super) fn is_yielded_due(&self) -> bool {
         let until_yielded = self.until_yielded.get();
         if until_yielded != 0 {
-            self.until_yielded.set(until_yielded.min(INTAKE) - 1);
+            self.until_yielded.set(until_yielded - 1);
+            self.until_poll.set(YIELDS_ALONE);
         }
         until_yielded == 0
     }
@@ -108,21 +108,22 @@ impl NextQueue {
     /// Whether tasks that have yielded run without a poll of the driver, because it was polled in this row.
     #[inline]
     pub(super) fn is_row_over(&self) -> bool {
-        self.until_yielded.get() == INTAKE
+        self.until_poll.get() == 0
     }
 
-    /// A task that has yielded is to run, and no other is ready.
+    /// A task that has yielded is to run, no other is ready, and the row is not over.
     pub(super) fn yielded_alone(&self) -> Alone {
-        let state = self.until_yielded.get();
-        // Up to `INTAKE`, the ready deque has been looked at since the last one.
-        let next = if state > INTAKE { state } else { ROW } - 1;
-        self.until_yielded.set(next);
-        if next == INTAKE { Alone::PollDriver } else { Alone::Run }
+        // The ready deque has been looked at, and was empty.
+        self.until_yielded.set(INTAKE);
+        let until_poll = self.until_poll.get().saturating_sub(1);
+        self.until_poll.set(until_poll);
+        if until_poll == 0 { Alone::PollDriver } else { Alone::Run }
     }
 
     /// The driver was polled, and nothing is ready. The look at the ready deque does not begin another row.
     pub(super) fn end_row(&self) {
         self.until_yielded.set(INTAKE);
+        self.until_poll.set(0);
     }
 }
 

@@ -24,6 +24,20 @@ fn a_task_that_has_yielded_has_its_turn_among_ready_ones() {
     }
 }
 
+/// Also if it was the only one of its kind: the ready tasks before it have begun another row.
+#[test]
+fn a_turn_among_ready_tasks_does_not_end_a_row_of_yields() {
+    for waiting in [0, 1, 2] {
+        let next = NextQueue::new();
+        next.end_row();
+        while !next.is_yielded_due() {}
+        next.begin_yielded_turn(waiting);
+        assert!(!next.is_row_over(), "{waiting} that have yielded");
+        let polled = (1..).find(|_| next.yielded_alone() == Alone::PollDriver);
+        assert_eq!(polled, Some(YIELDS_ALONE));
+    }
+}
+
 #[test]
 fn the_driver_is_polled_once_in_a_row_of_yields() {
     let next = NextQueue::new();

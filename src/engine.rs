@@ -104,7 +104,6 @@
 //! | `Hot` | The right to poll a task: a queue has it, or the thread that polls. |
 //! | `Idle` | Which workers are parked, and which search for tasks. |
 //! | `Injector` | The queue that all workers share, for tasks from other threads. |
-//! | `Intake` | When a busy worker looks at the queues outside, and how much it brings in. |
 //! | `Interest` | For which events a source is registered. |
 //! | `Job` | Work for the blocking pool. |
 //! | `Line` | The wakers that wait for a source in one direction, for functions that poll. |
@@ -120,10 +119,10 @@
 //! | `Origin` | What the caller of a spawn says of the task: the place, and perhaps a name. |
 //! | `Outside` | The queues that threads other than the workers push to. |
 //! | `Own` | What belongs to one thread: no other one pushes to such a queue. |
-//! | `Pace` | How many tasks a worker runs between two polls of the driver. |
 //! | `Parker` | Puts its thread to sleep until another thread unparks it. |
 //! | `Place` | Where a future stands in a wait list. |
 //! | `Point` | A quiescent point is a moment at which all tasks wait, while the clock is paused. |
+//! | `Policy` | What a worker decides by numbers alone, such as which of its queues is next. |
 //! | `Poller` | What waits for the events of all sources, by a call to the system. |
 //! | `Pool` | The threads for calls that block. |
 //! | `Presence` | Whether the root of a `block_on` is awake. |

@@ -71,6 +71,16 @@ impl Shared {
         }
     }
 
+    /// Whether a worker may leave its peers asleep although it has ready tasks. It may not while there are
+    /// spares: then a worker is stuck or blocks in place, this one may have to wait for its core, and its
+    /// tasks with it.
+    ///
+    /// It may not without a watchdog either: if the first of the tasks blocks, only the watchdog wakes a peer
+    /// for the others.
+    pub(super) fn may_keep(&self) -> bool {
+        self.size.spares() == 0 && self.watchdog.is_there()
+    }
+
     fn home_of(&self, task: &Hot) -> Option<usize> {
         // None if it has not run yet, or ran last on a thread that has no slot.
         task.home().map(usize::from).filter(|&home| home < self.slots.workers())

@@ -1,9 +1,19 @@
-//! What a worker decides by numbers alone. Pure: the worker says what has happened and what the time is, and no
-//! queue is read here.
+//! What a worker decides by numbers alone. Pure: the worker says what has happened and what the time is, and
+//! no queue is read here.
 //!
-//! # Which of its own queues is next
-//!
-//! The next slot, the tasks that are ready, or those that have yielded: [`NextQueue`].
+//! | question | asked at | answer | constants |
+//! |---|---|---|---|
+//! | Is this a fair turn? | each tick | `is_turn_due` | [`FAIR_INTERVAL`], [`WANTED`] |
+//! | Does the task in the next slot run? | each tick with one | `take_next_turn` | [`NEXT_CAP`] |
+//! | Does one that has yielded run before it? | each pop of a ready task | `is_yielded_due` | [`INTAKE`] |
+//! | Is the driver polled before it? | one of those, nothing ready | `yielded_alone` | [`YIELDS_ALONE`] |
+//! | Does the worker look outside? | each tick | `pauses` | |
+//! | The same, though no hint says so? | each fair turn | `is_look_due` | |
+//! | How much may it bring in? | each look | `begin_look` | [`INTAKE`] |
+//! | How many tasks run until the next fair turn? | each fair turn and rest | `interval` | as above |
+//! | Are these tasks not worth a peer? | a batch, each fair turn | `are_cheap` | [`CHEAP`], [`KEPT`] |
+//! | Are they soon done? | timers; the fair turn after a rest | `are_soon_done` | [`WANTED`] |
+//! | Does it offer its core to others? | each fair turn | `offers` | [`LONG`], [`OFFER`] |
 //!
 //! # When it looks outside, and how much it brings in
 //!
@@ -14,13 +24,12 @@
 //!
 //! # What its tasks cost
 //!
-//! What they cost says how many of them run between two polls of the driver, and whether they are worth a
-//! peer. A count alone is no bound between two polls: 61 polls of 1 ms are 61 ms. A reading of the clock takes
-//! some 20 ns, and the cheapest poll some 24 (`sleep_cancel_one_task` and `yield_many` in
-//! `benches/README.md`), so one reading per task would nearly double that poll. Therefore the worker reads the
-//! clock when it polls the driver or parks anyway, and divides the time since the last reading by the tasks
-//! that have run. Tasks that become long are noticed at once, and tasks that become short step by step: one
-//! long poll says more about the next than ten short ones.
+//! A count alone is no bound between two polls of the driver: 61 polls of 1 ms are 61 ms. A reading of the
+//! clock takes some 20 ns, and the cheapest poll some 24 (`sleep_cancel_one_task` and `yield_many` in
+//! `benches/README.md`), so one reading per task would nearly double that poll. Therefore the worker reads
+//! the clock when it polls the driver or parks anyway, and divides the time since the last reading by the
+//! tasks that have run. Tasks that become long are noticed at once, and tasks that become short step by step:
+//! one long poll says more about the next than ten short ones.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -33,9 +42,64 @@ pub(super) const NEXT_CAP: u32 = 3;
 /// yields until an event has come then finds the event after a few yields, and not after those of 200 µs.
 ///
 /// At most once in a row of yields: the poll is a call to the system, which a task that yields for long pays
-/// as often as `pace` says. A pop of the ready deque, and a park, begin a new row; a task from the next slot
-/// does not. tokio polls its driver at each of these yields.
+/// as often as there are fair turns. A pop of the ready deque, and a park, begin a new row; a task from the
+/// next slot does not. tokio polls its driver at each of these yields.
 pub(super) const YIELDS_ALONE: usize = 4;
+
+/// The most tasks that one pass brings in from the injector, so that a backlog outside does not pile up in
+/// front of the tasks that are here. More means fewer looks, and a longer wait for a task
+/// that always has work.
+pub(super) const INTAKE: usize = 512;
+
+/// The most tasks between two polls of the driver. tokio's event interval is 61 too; a prime does not
+/// fall into step with common numbers of tasks.
+pub(super) const FAIR_INTERVAL: u32 = 61;
+
+/// How much longer a debug build takes for a task, for a poll of the driver and for a look of the watchdog.
+/// The lengths of time that are chosen by what these cost are longer there by as much. Measured (`tokio/bars
+/// --debug`, with this for [`WANTED`] and for the length of a long poll against without): processor of
+/// `http_64` 1.23 to 1.28 of tokio's against 1.44, of `http_500` 1.36 against 1.50, of `echo_1` 1.23 against
+/// 1.47. The unit tests, which bring their own times, have the lengths of a release build.
+pub(super) const BUILD_FACTOR: u64 = if cfg!(all(debug_assertions, not(test))) { 5 } else { 1 };
+
+/// What the time between two polls of the driver should be. Long enough that a poll that finds nothing, which
+/// costs about a microsecond, is no burden.
+///
+/// Rejected: 1 ms, for fewer and larger rounds. Measured (`axum::serve` and an echo, 64 and 500 connections,
+/// the load on the same two cores; 21 slices each in turns): time 1.01 to 1.07 of what it is with 200 µs,
+/// processor 1.02 to 1.11, because the other worker finds nothing meanwhile, and goes to sleep.
+const WANTED: Duration = Duration::from_micros(200 * BUILD_FACTOR);
+
+/// The largest [`Policy::interval`] at which the tasks count as long.
+const LONG: u32 = 2;
+
+/// Tasks that cost less than this, and that were woken together, are not worth a peer: they are done sooner
+/// than they come to another core. The lines of a task's header, of its future and of its place in what it
+/// waits for take some 100 ns each to get there, and as long to come back with its next wake. Measured
+/// (`sync_watch`, two cores): a task costs 98 ns if one worker runs all of them, and 300 on each of two
+/// workers. With 300 ns here the second worker would stay, because by then the tasks cost as much.
+const CHEAP: Duration = Duration::from_micros(1);
+
+/// How long the last of such tasks may wait for its turn. If one of them blocks, the watchdog wakes a peer
+/// for the others some milliseconds later.
+const KEPT: Duration = Duration::from_millis(1);
+
+/// How long a worker that computes beside a helper keeps its core before it offers it to other threads. The
+/// helper, and the clients that it serves on this machine, need a core that a worker would keep to the end of
+/// its slice, some milliseconds. Not more often: a thread that gives its core up loses the remainder of its
+/// slice to threads that do not. Measured (`mixed_0.2ms`; two workers, the load on the same two cores): the
+/// 99th percentile is 0.8 to 1.2 of tokio's without it.
+///
+/// A worker does not offer its core beside spares that only replace workers which block in place: those
+/// compute, too, and the core does not come back for tens of milliseconds. Measured (`mixed_in_place`, 99th
+/// percentile in 32 runs of a second each): the median 9 ms, ten over 20 and up to 81; without it 7.5, none
+/// and up to 10.
+const OFFER: Duration = Duration::from_millis(1);
+
+/// In nanoseconds, for times that fit in 32 bits.
+const fn nanoseconds(time: Duration) -> u32 {
+    time.as_nanos() as u32
+}
 
 /// What to do before a task that has yielded runs, when no task is ready.
 #[derive(Debug, PartialEq, Eq)]
@@ -46,28 +110,133 @@ pub(super) enum Alone {
     PollDriver,
 }
 
+/// The numbers. Each is changed for itself, at its own moments.
+///
+/// What is true between any two calls: without a pass there is room for [`INTAKE`] tasks.
 #[derive(Debug)]
-pub(super) struct NextQueue {
+pub(super) struct Policy {
+    /// Ticks until the next fair turn, or until the chosen tick.
+    until_fair: Cell<u32>,
+    /// How many ticks there are from the chosen one, in which a sample begins (worker/samples.rs), to the
+    /// next fair turn. 0: none is chosen.
+    after_chosen: Cell<u32>,
+    /// What `until_fair` was when the clock was last read, so that the difference is the number of ticks
+    /// since. One more if it was read in a fair turn: the tick of that turn also runs a task.
+    counted_from: Cell<u32>,
     /// Polls in a row that came from the next slot.
     next_polls: Cell<u32>,
     /// Ready tasks that run before one that has yielded does in spite of them.
     until_yielded: Cell<usize>,
-    /// Tasks that have yielded and that run, with nothing ready, until the driver is polled. 0: it has been, in
-    /// this row.
+    /// Tasks that have yielded and that run, with nothing ready, until the driver is polled. 0: it has been,
+    /// in this row.
     until_poll: Cell<usize>,
+    /// Ticks until the next look outside, if anything waits there.
+    pause: Cell<u32>,
+    /// How many tasks may still be brought in during this pass.
+    room: Cell<usize>,
+    /// Pops until the end of this pass; 0: none has begun.
+    pass: Cell<usize>,
+    /// What a task costs in nanoseconds, at the most [`WANTED`].
+    cost: Cell<u32>,
+    /// The time since the last reading of the clock went to tasks: not before the first reading, nor after a
+    /// task that has blocked in place.
+    is_timed: Cell<bool>,
+    /// The worker has rested since the last fair turn.
+    rested: Cell<bool>,
+    /// The last time that the worker offered its core.
+    offered: Cell<Option<Instant>>,
 }
 
-impl NextQueue {
+impl Policy {
     pub(super) fn new() -> Self {
         Self {
+            until_fair: Cell::new(FAIR_INTERVAL),
+            after_chosen: Cell::new(0),
+            counted_from: Cell::new(FAIR_INTERVAL),
             next_polls: Cell::new(0),
             until_yielded: Cell::new(INTAKE),
             until_poll: Cell::new(YIELDS_ALONE),
+            pause: Cell::new(0),
+            room: Cell::new(INTAKE),
+            pass: Cell::new(0),
+            cost: Cell::new(nanoseconds(WANTED) / FAIR_INTERVAL),
+            is_timed: Cell::new(false),
+            rested: Cell::new(true),
+            offered: Cell::new(None),
         }
     }
+}
 
+/// The ticks: when the driver is polled, and when a sample begins.
+impl Policy {
+    /// One tick: whether it is the chosen one or a fair turn.
+    #[inline]
+    pub(super) fn is_turn_due(&self) -> bool {
+        let until_fair = self.until_fair.get();
+        if until_fair != 0 {
+            self.until_fair.set(until_fair - 1);
+        }
+        until_fair == 0
+    }
+
+    /// In a tick that is due: whether it is the chosen one. If not, it is a fair turn.
+    pub(super) fn take_chosen_tick(&self) -> bool {
+        let after = self.after_chosen.take();
+        if after != 0 {
+            // As if the counter had run on, with this tick.
+            self.until_fair.set(after - 1);
+            self.counted_from.set(self.counted_from.get() + after);
+        }
+        after != 0
+    }
+
+    /// A fair turn, after `busy` nanoseconds since the clock was last read. Returns whether the worker has
+    /// rested since the last one.
+    pub(super) fn begin_fair_turn(&self, busy: u64) -> bool {
+        self.ran(self.counted_from.get(), busy);
+        self.counted_from.set(self.interval());
+        self.until_fair.set(self.interval() - 1);
+        self.rested.take()
+    }
+
+    /// In a fair turn: chooses a tick behind this one, the `chosen`th.
+    pub(super) fn choose_tick(&self, chosen: u32) {
+        let after = self.interval() - chosen;
+        self.after_chosen.set(after);
+        self.until_fair.set(self.until_fair.get() - after);
+        self.counted_from.set(self.counted_from.get() - after);
+    }
+
+    /// The worker goes to sleep, after `busy` nanoseconds since the clock was last read.
+    pub(super) fn begin_rest(&self, busy: u64) {
+        // One of the ticks has found no task.
+        self.ran((self.counted_from.get() - self.until_fair.get()).saturating_sub(1), busy);
+    }
+
+    /// The worker has slept, and has just read the clock.
+    pub(super) fn end_rest(&self) {
+        self.is_timed.set(true);
+        self.rested.set(true);
+        // The tasks may have become long since the last fair turn.
+        let interval = self.interval();
+        if self.until_fair.get() + self.after_chosen.get() > interval {
+            // If that leaves no tick behind the chosen one, none is chosen.
+            self.after_chosen.set(0);
+            self.until_fair.set(self.until_fair.get().min(interval));
+        }
+        self.counted_from.set(self.until_fair.get());
+    }
+
+    /// A task of the worker has blocked the thread in place, which says nothing about the others.
+    pub(super) fn blocked_in_place(&self) {
+        self.is_timed.set(false);
+    }
+}
+
+/// Which of the worker's own queues is next.
+impl Policy {
     /// The worker is about to park: a row of yields begins anew after that.
-    pub(super) fn reset(&self) {
+    pub(super) fn begin_row(&self) {
         self.until_yielded.set(INTAKE);
         self.until_poll.set(YIELDS_ALONE);
     }
@@ -127,27 +296,8 @@ impl NextQueue {
     }
 }
 
-/// The most tasks that one pass brings in from the injector, so that a backlog outside does not pile up in
-/// front of the tasks that are here. More means fewer looks, and a longer wait for a task
-/// that always has work.
-pub(super) const INTAKE: usize = 512;
-
-/// What is true between any two calls: without a pass there is room for [`INTAKE`] tasks.
-#[derive(Debug)]
-pub(super) struct Intake {
-    /// Ticks until the next look, if anything waits outside.
-    pause: Cell<u32>,
-    /// How many tasks may still be brought in during this pass.
-    room: Cell<usize>,
-    /// Pops until the end of this pass; 0: none has begun.
-    pass: Cell<usize>,
-}
-
-impl Intake {
-    pub(super) fn new() -> Self {
-        Self { pause: Cell::new(0), room: Cell::new(INTAKE), pass: Cell::new(0) }
-    }
-
+/// When the worker looks outside, and how much it brings in.
+impl Policy {
     /// One tick: whether the worker does not look outside in it.
     #[inline]
     pub(super) fn pauses(&self) -> bool {
@@ -160,7 +310,7 @@ impl Intake {
 
     /// Whether the worker looks outside now, though no hint says that something waits there. `queued` tasks
     /// are in the deque: thieves may have taken what the last look brought.
-    pub(super) fn is_due(&self, queued: usize) -> bool {
+    pub(super) fn is_look_due(&self, queued: usize) -> bool {
         self.pause.set(self.pause.get().min(queued as u32));
         self.pause.get() == 0
     }
@@ -215,96 +365,8 @@ impl Intake {
     }
 }
 
-/// The most tasks between two polls of the driver. tokio's event interval is 61 too; a prime does not
-/// fall into step with common numbers of tasks.
-pub(super) const FAIR_INTERVAL: u32 = 61;
-
-/// How much longer a debug build takes for a task, for a poll of the driver and for a look of the watchdog.
-/// The lengths of time that are chosen by what these cost are longer there by as much. Measured (`tokio/bars
-/// --debug`, with this for [`WANTED`] and for the length of a long poll against without): processor of
-/// `http_64` 1.23 to 1.28 of tokio's against 1.44, of `http_500` 1.36 against 1.50, of `echo_1` 1.23 against
-/// 1.47. The unit tests, which bring their own times, have the lengths of a release build.
-pub(super) const BUILD_FACTOR: u64 = if cfg!(all(debug_assertions, not(test))) { 5 } else { 1 };
-
-/// What the time between two polls of the driver should be. Long enough that a poll that finds nothing, which
-/// costs about a microsecond, is no burden.
-///
-/// Rejected: 1 ms, for fewer and larger rounds. Measured (`axum::serve` and an echo, 64 and 500 connections,
-/// the load on the same two cores; 21 slices each in turns): time 1.01 to 1.07 of what it is with 200 µs,
-/// processor 1.02 to 1.11, because the other worker finds nothing meanwhile, and goes to sleep.
-const WANTED: Duration = Duration::from_micros(200 * BUILD_FACTOR);
-
-/// The largest [`Pace::interval`] at which the tasks count as long.
-const LONG: u32 = 2;
-
-/// Tasks that cost less than this, and that were woken together, are not worth a peer: they are done sooner
-/// than they come to another core. The lines of a task's header, of its future and of its place in what it
-/// waits for take some 100 ns each to get there, and as long to come back with its next wake. Measured
-/// (`sync_watch`, two cores): a task costs 98 ns if one worker runs all of them, and 300 on each of two
-/// workers. With 300 ns here the second worker would stay, because by then the tasks cost as much.
-const CHEAP: Duration = Duration::from_micros(1);
-
-/// How long the last of such tasks may wait for its turn. If one of them blocks, the watchdog wakes a peer
-/// for the others some milliseconds later.
-const KEPT: Duration = Duration::from_millis(1);
-
-/// How long a worker that computes beside a helper keeps its core before it offers it to other threads. The
-/// helper, and the clients that it serves on this machine, need a core that a worker would keep to the end of
-/// its slice, some milliseconds. Not more often: a thread that gives its core up loses the remainder of its
-/// slice to threads that do not. Measured (`mixed_0.2ms`; two workers, the load on the same two cores): the
-/// 99th percentile is 0.8 to 1.2 of tokio's without it.
-///
-/// A worker does not offer its core beside spares that only replace workers which block in place: those
-/// compute, too, and the core does not come back for tens of milliseconds. Measured (`mixed_in_place`, 99th
-/// percentile in 32 runs of a second each): the median 9 ms, ten over 20 and up to 81; without it 7.5, none
-/// and up to 10.
-const OFFER: Duration = Duration::from_millis(1);
-
-/// In nanoseconds, for times that fit in 32 bits.
-const fn nanoseconds(time: Duration) -> u32 {
-    time.as_nanos() as u32
-}
-
-/// Changed in place and field by field: each rest changes some of the fields, and none of them all.
-#[derive(Debug)]
-pub(super) struct Pace {
-    /// What a task costs in nanoseconds, at the most [`WANTED`].
-    cost: Cell<u32>,
-    /// The time since the last reading of the clock went to tasks: not before the first reading, nor after a
-    /// task that has blocked in place.
-    is_timed: Cell<bool>,
-    /// The worker has rested since the last fair turn.
-    rested: Cell<bool>,
-    /// The last time that the worker offered its core.
-    offered: Cell<Option<Instant>>,
-}
-
-impl Pace {
-    pub(super) fn new() -> Self {
-        Self {
-            cost: Cell::new(nanoseconds(WANTED) / FAIR_INTERVAL),
-            is_timed: Cell::new(false),
-            rested: Cell::new(true),
-            offered: Cell::new(None),
-        }
-    }
-
-    /// The worker has just read the clock after a rest, which is no task.
-    pub(super) fn rested(&self) {
-        self.is_timed.set(true);
-        self.rested.set(true);
-    }
-
-    /// A task of the worker has blocked the thread in place, which says nothing about the others.
-    pub(super) fn blocked_in_place(&self) {
-        self.is_timed.set(false);
-    }
-
-    /// Whether the worker has rested since the last call.
-    pub(super) fn take_rested(&self) -> bool {
-        self.rested.replace(false)
-    }
-
+/// What tasks cost.
+impl Policy {
     /// The clock is read; `ran` tasks have run in the `busy` nanoseconds since its last reading.
     ///
     /// The caller counts those nanoseconds for the busy time of the thread anyway, so they are computed once.
@@ -323,20 +385,20 @@ impl Pace {
 
     /// Whether this number of tasks takes no longer than the time between two polls of the driver should be.
     pub(super) fn are_soon_done(&self, tasks: usize) -> bool {
-        self.of(tasks) <= WANTED
+        self.cost_of(tasks) <= WANTED
     }
 
     /// Whether this number of tasks, which were woken together, are done sooner by this worker alone.
     pub(super) fn are_cheap(&self, tasks: usize) -> bool {
-        self.of(1) < CHEAP && self.of(tasks) <= KEPT
+        self.cost_of(1) < CHEAP && self.cost_of(tasks) <= KEPT
     }
 
     /// What this number of tasks costs.
-    fn of(&self, tasks: usize) -> Duration {
+    fn cost_of(&self, tasks: usize) -> Duration {
         Duration::from_nanos((tasks as u64).saturating_mul(u64::from(self.cost.get())))
     }
 
-    /// After [`Pace::ran`], with the time that was read: whether the worker computes, and has done so for
+    /// After [`Policy::ran`], with the time that was read: whether the worker computes, and has done so for
     /// long enough to offer its core to others once.
     pub(super) fn offers(&self, now: Instant) -> bool {
         if self.interval() > LONG {
@@ -346,6 +408,14 @@ impl Pace {
         let due = now.saturating_duration_since(offered) >= OFFER;
         self.offered.set(Some(if due { now } else { offered }));
         due
+    }
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+impl Policy {
+    /// How many ticks there are from the chosen one to the next fair turn.
+    pub(super) fn after_chosen(&self) -> u32 {
+        self.after_chosen.get()
     }
 }
 

@@ -39,7 +39,7 @@
 //! is stuck, has no such bound and counts among the `k`. A task at its back waits for those before it, for at
 //! most as many that have yielded, and after each of these for at most `NEXT_CAP` polls from the next slot.
 //!
-//! *Tasks that have yielded.* When ready tasks never run out, [`NextQueue`] lets one of the others run after
+//! *Tasks that have yielded.* When ready tasks never run out, [`Policy`] lets one of the others run after
 //! each `INTAKE / n` of them, and after each single one if there are more than that: all `n` have had their
 //! turn after `INTAKE + 2 × n` pops.
 //!
@@ -73,7 +73,7 @@ mod wakes;
 
 use super::idle::{AfterSearch, Search};
 use super::own_queues::OwnQueues;
-use super::policy::{Alone, FAIR_INTERVAL, INTAKE, Intake, NextQueue, Pace};
+use super::policy::{Alone, INTAKE, Policy};
 use super::reason::{Notice, Pusher, Reason};
 use super::shared::Shared;
 use super::slots::{Slot, Stall};
@@ -93,22 +93,14 @@ use std::time::Instant;
 pub(super) struct Worker {
     shared: Arc<Shared>,
     own: OwnQueues,
-    /// Which of the queues here is next.
-    next_queue: NextQueue,
+    /// Which of the queues here is next, when to look outside, and what tasks cost.
+    policy: Policy,
     /// A helper leaves tasks that have yielded to the regular workers.
     helps: Cell<bool>,
     parker: Parker,
     rng: RefCell<Rng>,
-    /// Ticks until the next fair turn.
-    until_fair: Cell<u32>,
-    /// What `until_fair` was when the clock was last read for `pace`, so that the difference is the number
-    /// of ticks since. One more if it was read in a fair turn: the tick of that turn also runs a task.
-    paced_at: Cell<u32>,
-    pace: Pace,
     /// Up to this moment its time has been counted.
     busy_since: Cell<Instant>,
-    /// When to look outside, and how much to bring in.
-    intake: Intake,
     /// While several wakers are called: which tasks they have woken. `None`: each wake notifies.
     batch: Cell<Option<WokenBatch>>,
     /// Kept for its memory: the wakers of one round.
@@ -135,15 +127,11 @@ impl Worker {
         Self {
             records: Records::new(index, own.slot.running.polls()),
             own,
-            next_queue: NextQueue::new(),
+            policy: Policy::new(),
             helps: Cell::new(shared.size.is_helper(index)),
             parker: Parker::new(),
             rng: RefCell::new(Rng::new(index as u64)),
-            until_fair: Cell::new(FAIR_INTERVAL),
-            paced_at: Cell::new(FAIR_INTERVAL),
-            pace: Pace::new(),
             busy_since: Cell::new(clock::now()),
-            intake: Intake::new(),
             batch: Cell::new(None),
             wakes: RefCell::new(shared.driver.new_wakes()),
             shared,
@@ -195,9 +183,7 @@ impl Worker {
     /// The worker goes to sleep.
     fn begin_sleep(&self) {
         let now = clock::now();
-        let busy = self.own.slot.sleeps.begin(self.busy_since.replace(now), now);
-        // One of the ticks has found no task.
-        self.pace.ran((self.paced_at.get() - self.until_fair.get()).saturating_sub(1), busy);
+        self.policy.begin_rest(self.own.slot.sleeps.begin(self.busy_since.replace(now), now));
     }
 
     /// The worker has slept.
@@ -205,15 +191,12 @@ impl Worker {
         let now = self.own.slot.sleeps.end();
         let since = self.busy_since.replace(now);
         self.note_sleep(since, now);
-        self.pace.rested();
-        // The tasks may have become long since the last fair turn.
-        self.shorten_interval(self.pace.interval());
-        self.paced_at.set(self.until_fair.get());
+        self.policy.end_rest();
     }
 
     /// The task that runs has blocked the thread in place, and goes on.
     pub(super) fn back_from_place(&self) {
-        self.pace.blocked_in_place();
+        self.policy.blocked_in_place();
     }
 
     /// A task is found that is the first one, that ends a search, or whose poll is recorded.
@@ -251,13 +234,10 @@ impl Worker {
 
     #[inline]
     fn next_task(&self) -> Option<Hot> {
-        let until_fair = self.until_fair.get();
-        if until_fair == 0 {
-            self.fair_turn();
-        } else {
-            self.until_fair.set(until_fair - 1);
+        if self.policy.is_turn_due() {
+            self.due_turn();
         }
-        let pauses = self.intake.pauses();
+        let pauses = self.policy.pauses();
         if !pauses && self.is_wanted_outside() {
             self.take_in();
         }
@@ -270,7 +250,7 @@ impl Worker {
     #[inline]
     fn take_next(&self) -> Option<Hot> {
         let task = self.own.slot.next.take()?;
-        if self.next_queue.take_next_turn() {
+        if self.policy.take_next_turn() {
             return Some(task);
         }
         self.enqueue(task, Reason::Deferred);
@@ -279,24 +259,24 @@ impl Worker {
 
     #[inline]
     fn take_ready(&self) -> Option<Hot> {
-        self.next_queue.leave_next_slot();
+        self.policy.leave_next_slot();
         if self.own.ready.is_drained() {
             return None;
         }
-        if self.next_queue.is_yielded_due() {
+        if self.policy.is_yielded_due() {
             if let Some(task) = self.yielded_turn() {
                 return Some(task);
             }
         }
         let task = self.own.ready.pop();
-        self.intake.popped(task.is_some());
+        self.policy.popped(task.is_some());
         task
     }
 
     /// The oldest task that has yielded, for when nothing else is ready.
     #[inline]
     fn take_yielded(&self) -> Option<Hot> {
-        if self.next_queue.is_row_over() { self.own.yielded.pop() } else { self.take_early() }
+        if self.policy.is_row_over() { self.own.yielded.pop() } else { self.take_early() }
     }
 
     /// One of the first tasks that have yielded while nothing else was ready. Before the last of them the
@@ -305,14 +285,14 @@ impl Worker {
         if self.own.yielded.len() == 0 {
             return None;
         }
-        if let Alone::PollDriver = self.next_queue.yielded_alone() {
+        if let Alone::PollDriver = self.policy.yielded_alone() {
             // Before a task is taken: a waker may be slow, and thieves reach only what is queued.
             self.poll_driver();
             let ready = self.take_next().or_else(|| self.take_ready());
             if ready.is_some() {
                 return ready;
             }
-            self.next_queue.end_row();
+            self.policy.end_row();
         }
         self.own.yielded.pop()
     }
@@ -320,7 +300,7 @@ impl Worker {
     /// One task that has yielded runs although others are ready.
     #[cold]
     fn yielded_turn(&self) -> Option<Hot> {
-        self.next_queue.begin_yielded_turn(self.own.yielded.len());
+        self.policy.begin_yielded_turn(self.own.yielded.len());
         self.own.yielded.pop()
     }
 
@@ -366,24 +346,28 @@ impl Worker {
         !self.own.slot.channel.is_empty() || self.shared.outside.is_flag_raised()
     }
 
+    /// The chosen tick, or a fair turn.
+    #[cold]
+    fn due_turn(&self) {
+        if self.policy.take_chosen_tick() {
+            self.begin_sample();
+        } else {
+            self.fair_turn();
+        }
+    }
+
     /// A worker that has tasks of its own must not starve others: looks outside whatever the hints say,
     /// unless what the last look brought is still in front of it, and polls the driver.
     #[cold]
     fn fair_turn(&self) {
-        if self.sample_turn() {
-            return;
-        }
-        let (pace, now) = (&self.pace, clock::now());
-        pace.ran(self.paced_at.get(), self.count_busy(now));
-        let rested = pace.take_rested();
-        self.paced_at.set(pace.interval());
-        self.until_fair.set(pace.interval() - 1);
-        self.plan_sample(now, pace.interval());
-        if pace.offers(now) && self.shared.size.has_helpers() {
+        let now = clock::now();
+        let rested = self.policy.begin_fair_turn(self.count_busy(now));
+        self.plan_sample(now);
+        if self.policy.offers(now) && self.shared.size.has_helpers() {
             thread::yield_now();
         }
         self.helps.set(self.shared.size.is_helper(self.own.index));
-        if self.intake.is_due(self.own.ready.len()) {
+        if self.policy.is_look_due(self.own.ready.len()) {
             self.take_in();
         }
         self.poll_driver();
@@ -392,23 +376,14 @@ impl Worker {
         }
     }
 
-    /// Whether a peer may be left asleep although tasks are ready. It may not while there are spares: then a
-    /// worker is stuck or blocks in place, this one may have to wait for its core, and its tasks with it.
-    ///
-    /// It may not without a watchdog either: if the first of the tasks blocks, only the watchdog wakes a peer
-    /// for the others.
-    fn may_keep(&self) -> bool {
-        self.shared.size.spares() == 0 && self.shared.watchdog.is_there()
-    }
-
     /// Whether the tasks that are ready here are not worth a peer: because they are cheap, or because the
     /// worker has `rested` since the last fair turn and will have run them before a peer is awake. A task
     /// that has yielded comes back, so it is worth one.
     fn keeps_surplus(&self, rested: bool) -> bool {
-        let (pace, ready) = (&self.pace, self.own.ready.len());
-        self.may_keep()
+        let (policy, ready) = (&self.policy, self.own.ready.len());
+        self.shared.may_keep()
             && self.own.yielded.len() == 0
-            && (pace.are_cheap(ready) || rested && pace.are_soon_done(ready))
+            && (policy.are_cheap(ready) || rested && policy.are_soon_done(ready))
     }
 
     /// Brings what waits outside to the back of the deque.
@@ -419,15 +394,15 @@ impl Worker {
             came |= self.rescue();
         }
         let before = self.own.ready.len();
-        let room = self.intake.begin_look(before);
+        let room = self.policy.begin_look(before);
         let received = self.own.slot.channel.take_all();
         came |= received.map(|task| self.enqueue(task, Reason::Received)).count() > 0;
         let brought = if room == 0 { None } else { self.take_batch(room) };
         came |= brought.is_some();
         let after = self.own.ready.len();
-        self.intake.end_look(room, brought.unwrap_or(0), after.saturating_sub(before));
+        self.policy.end_look(room, brought.unwrap_or(0), after.saturating_sub(before));
         // The lengths do not say it: thieves change them.
-        if came || !self.may_keep() {
+        if came || !self.shared.may_keep() {
             self.notify_surplus();
         }
     }
@@ -480,7 +455,7 @@ impl Worker {
         let after = self.own.ready.len();
         let brought = after.saturating_sub(before);
         self.own.slot.stats.from_injector.add(brought as u64);
-        self.intake.brought(room, brought, after);
+        self.policy.brought(room, brought, after);
         came.then_some(brought)
     }
 

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 #[test]
 fn the_next_slot_is_left_after_so_many_tasks() {
-    let next = NextQueue::new();
+    let next = Policy::new();
     let polls = || (0..2 * NEXT_CAP).take_while(|_| next.take_next_turn()).count();
     assert_eq!(polls(), NEXT_CAP as usize);
     assert_eq!(polls(), 0);
@@ -17,7 +17,7 @@ fn a_task_that_has_yielded_has_its_turn_among_ready_ones() {
     for (waiting, ready) in
         [(1, INTAKE), (2, INTAKE / 2), (100, 5), (INTAKE, 1), (9_999, 1), (0, INTAKE)]
     {
-        let next = NextQueue::new();
+        let next = Policy::new();
         next.begin_yielded_turn(waiting);
         let popped = (0..).take_while(|_| !next.is_yielded_due()).count();
         assert_eq!(popped, ready, "{waiting} that have yielded");
@@ -28,7 +28,7 @@ fn a_task_that_has_yielded_has_its_turn_among_ready_ones() {
 #[test]
 fn a_turn_among_ready_tasks_does_not_end_a_row_of_yields() {
     for waiting in [0, 1, 2] {
-        let next = NextQueue::new();
+        let next = Policy::new();
         next.end_row();
         while !next.is_yielded_due() {}
         next.begin_yielded_turn(waiting);
@@ -40,7 +40,7 @@ fn a_turn_among_ready_tasks_does_not_end_a_row_of_yields() {
 
 #[test]
 fn the_driver_is_polled_once_in_a_row_of_yields() {
-    let next = NextQueue::new();
+    let next = Policy::new();
     let row = || (0..YIELDS_ALONE).map(|_| next.yielded_alone()).collect::<Vec<_>>();
     let expected = [Alone::Run, Alone::Run, Alone::Run, Alone::PollDriver];
     assert!(!next.is_row_over());
@@ -52,7 +52,7 @@ fn the_driver_is_polled_once_in_a_row_of_yields() {
     assert!(!next.is_row_over());
     assert_eq!(row(), expected);
     next.end_row();
-    next.reset();
+    next.begin_row();
     assert_eq!(row(), expected);
 }
 
@@ -63,14 +63,14 @@ fn in_64_bits(time: Duration) -> u64 {
 }
 
 /// Runs as many tasks as the last answer said, in that time.
-fn next(pace: &Pace, time: Duration) -> u32 {
+fn next(pace: &Policy, time: Duration) -> u32 {
     pace.ran(pace.interval(), in_64_bits(time));
     pace.interval()
 }
 
 #[test]
 fn tasks_that_become_long_are_noticed_at_once_and_short_ones_step_by_step() {
-    let pace = Pace::new();
+    let pace = Policy::new();
     let after = |time| next(&pace, time);
     assert_eq!(after(Duration::ZERO), FAIR_INTERVAL);
     assert_eq!(after(WANTED), FAIR_INTERVAL);
@@ -82,7 +82,7 @@ fn tasks_that_become_long_are_noticed_at_once_and_short_ones_step_by_step() {
 
 #[test]
 fn a_core_is_offered_by_a_worker_that_computes_and_once_in_a_while() {
-    let (pace, mut now) = (Pace::new(), Instant::now());
+    let (pace, mut now) = (Policy::new(), Instant::now());
     let mut offers = |time| {
         now += time;
         next(&pace, time);
@@ -98,9 +98,9 @@ fn a_core_is_offered_by_a_worker_that_computes_and_once_in_a_while() {
 
 #[test]
 fn a_rest_is_no_long_task() {
-    let pace = Pace::new();
+    let pace = Policy::new();
     pace.ran(1, 0);
-    pace.rested();
+    pace.end_rest();
     assert_eq!(pace.interval(), FAIR_INTERVAL);
     pace.ran(FAIR_INTERVAL, in_64_bits(2 * WANTED));
     assert_eq!(pace.interval(), FAIR_INTERVAL / 2);
@@ -113,7 +113,7 @@ fn a_rest_is_no_long_task() {
 
 #[test]
 fn a_worker_knows_which_tasks_are_worth_a_peer() {
-    let pace = Pace::new();
+    let pace = Policy::new();
     pace.ran(1, 0);
     assert!(pace.are_soon_done(FAIR_INTERVAL as usize) && !pace.are_cheap(1), "not known");
     assert!(!pace.are_soon_done(FAIR_INTERVAL as usize + 1));
@@ -136,7 +136,7 @@ fn a_worker_knows_which_tasks_are_worth_a_peer() {
 
 /// A look at an injector that holds `outside` tasks, with `queued` in the deque and `channel` in the channel.
 /// Returns how many came from the injector.
-fn look(intake: &Intake, queued: usize, channel: usize, outside: usize) -> usize {
+fn look(intake: &Policy, queued: usize, channel: usize, outside: usize) -> usize {
     let room = intake.begin_look(queued);
     let brought = outside.min(room);
     if room != 0 {
@@ -146,7 +146,7 @@ fn look(intake: &Intake, queued: usize, channel: usize, outside: usize) -> usize
     brought
 }
 
-fn pauses(intake: &Intake) -> usize {
+fn pauses(intake: &Policy) -> usize {
     (0..).take_while(|_| intake.pauses()).count()
 }
 
@@ -155,7 +155,7 @@ fn the_next_look_comes_after_as_many_ticks_as_the_last_one_brought() {
     for (channel, outside, pause) in
         [(0, 0, 0), (0, 7, 7), (3, 0, 3), (3, 7, 10), (0, 9_999, INTAKE)]
     {
-        let intake = Intake::new();
+        let intake = Policy::new();
         look(&intake, 5, channel, outside);
         assert_eq!(pauses(&intake), pause, "{channel} from the channel, {outside} outside");
     }
@@ -163,7 +163,7 @@ fn the_next_look_comes_after_as_many_ticks_as_the_last_one_brought() {
 
 #[test]
 fn a_pass_brings_in_so_many_and_ends_when_its_tasks_are_popped() {
-    let intake = Intake::new();
+    let intake = Policy::new();
     assert_eq!(look(&intake, 10, 0, 9_999), INTAKE);
     // All that was in the deque after the look, less one.
     for _ in 0..10 + INTAKE - 1 {
@@ -177,7 +177,7 @@ fn a_pass_brings_in_so_many_and_ends_when_its_tasks_are_popped() {
 
 #[test]
 fn a_pass_without_room_lasts_for_so_many_ticks_between_two_looks_at_the_most() {
-    let intake = Intake::new();
+    let intake = Policy::new();
     look(&intake, 0, 0, 9_999);
     look(&intake, INTAKE, 0, 9_999);
     assert_eq!(pauses(&intake), FAIR_INTERVAL as usize - 1);
@@ -185,23 +185,23 @@ fn a_pass_without_room_lasts_for_so_many_ticks_between_two_looks_at_the_most() {
 
 #[test]
 fn a_small_rest_of_the_room_is_left() {
-    let intake = Intake::new();
+    let intake = Policy::new();
     assert_eq!(look(&intake, 0, 0, INTAKE / 2), INTAKE / 2);
     assert_eq!(look(&intake, INTAKE / 2, 0, 9_999), INTAKE / 2);
     assert_eq!(look(&intake, INTAKE, 0, 9_999), 0);
-    let intake = Intake::new();
+    let intake = Policy::new();
     assert_eq!(look(&intake, 0, 0, INTAKE / 2 + 1), INTAKE / 2 + 1);
     assert_eq!(look(&intake, INTAKE, 0, 9_999), 0);
 }
 
 #[test]
 fn a_deque_that_thieves_have_emptied_ends_the_pass_and_the_pause() {
-    let intake = Intake::new();
+    let intake = Policy::new();
     look(&intake, 10, 0, 9_999);
-    assert!(!intake.is_due(10));
-    assert!(intake.is_due(0));
+    assert!(!intake.is_look_due(10));
+    assert!(intake.is_look_due(0));
     assert_eq!(look(&intake, 0, 0, 9_999), INTAKE);
-    let intake = Intake::new();
+    let intake = Policy::new();
     look(&intake, 10, 0, 9_999);
     intake.popped(false);
     assert_eq!(look(&intake, 40, 0, 9_999), INTAKE);
@@ -215,7 +215,7 @@ proptest! {
         own in 0usize..2_000,
         steps in prop::collection::vec((0usize..700, 0usize..1_500, 0usize..50), 1..60),
     ) {
-        let intake = Intake::new();
+        let intake = Policy::new();
         // The deque is FIFO: own tasks (`true`) come back to its end after a pop, others do not.
         let mut deque: std::collections::VecDeque<bool> = (0..own).map(|_| true).collect();
         for (pops, outside, stolen) in steps {

@@ -34,7 +34,7 @@ impl Worker {
 
     /// As [`Worker::park`], without the hooks.
     fn sleep(&self) -> Option<Hot> {
-        self.next_queue.reset();
+        self.policy.begin_row();
         let searched = self.own.flags.set_searching(false);
         let look = self.shared.idle.park(self.own.index, searched);
         // Ordering: the worker's half of the Dekker pairs of scheduler.rs: set the bit, fence, look. The

@@ -2,10 +2,10 @@
 //!
 //! Which poll is the next sample is drawn at random, in a number of polls that is one [`PERIOD`] in the
 //! mean, as fast as the worker has made them lately. Its fair turns tell when that poll is among the ticks
-//! until the next fair turn, and the worker calls [`Worker::sample_turn`] before that tick: the counter of
-//! ticks until the next fair turn is made to run out there first. From then on until the sample is taken,
-//! polls, wakes and spawns take the way that they take while events are recorded (recorded.rs). So a poll
-//! that is not measured pays nothing for those that are.
+//! until the next fair turn, and have that tick chosen (`Policy::choose_tick`): before it the worker calls
+//! [`Worker::begin_sample`]. From then on until the sample is taken, polls, wakes and spawns take the way
+//! that they take while events are recorded (recorded.rs). So a poll that is not measured pays nothing for
+//! those that are.
 //!
 //! * The chosen poll is timed. It stands for all polls since the one that was timed before, so that the
 //!   counts are those of all polls. A worker whose polls are long, which has a fair turn after fewer polls,
@@ -18,8 +18,8 @@
 //! Rejected: to take one of the next polls when the last sample was long ago. That time mostly ends in a long
 //! poll, and those that follow it are short. With one poll of 2 ms among 20, none of these was sampled in
 //! 4 s, although they took nearly all the time. Rejected as well: to read the clock before and after each
-//! poll (policy.rs has what a reading costs); and to stamp each task when it is woken, for which its header has
-//! no room.
+//! poll (policy.rs has what a reading costs); and to stamp each task when it is woken, for which its header
+//! has no room.
 
 use super::Worker;
 use crate::engine::nanos::nanos;
@@ -78,8 +78,6 @@ pub(super) struct Samples {
     drawn: Cell<(Instant, u64)>,
     /// How long the worker has lately taken, in nanoseconds, and for how many polls.
     pace: Cell<(u64, u64)>,
-    /// How many ticks there are from the chosen one to the next fair turn, while there is a chosen one.
-    ticks_after: Cell<u32>,
     rng: RefCell<Rng>,
     /// How many polls the worker had made when one was timed last.
     timed_at: Cell<u64>,
@@ -106,7 +104,6 @@ impl Samples {
             late: Cell::new(now + PERIOD),
             drawn: Cell::new((now, polls)),
             pace: Cell::new((0, 0)),
-            ticks_after: Cell::new(0),
             rng: RefCell::new(Rng::new(worker as u64)),
             timed_at: Cell::new(polls),
             counted_at: Cell::new(polls),
@@ -120,12 +117,6 @@ impl Samples {
 
     pub(super) fn is_on(&self) -> bool {
         self.sought.get() != Sought::Nothing
-    }
-
-    /// Whether a tick has been chosen, and how many come after it until the fair turn.
-    #[inline]
-    pub(super) fn ticks_after(&self) -> u32 {
-        self.ticks_after.get()
     }
 
     /// Draws the next sample at `now`, after `polls` polls; candidates start at poll `first`.
@@ -224,18 +215,17 @@ impl Samples {
 }
 
 impl Worker {
-    /// In a fair turn, which is the first tick of as many as `interval` says: sees to it that the sample is
-    /// taken if it is one of those.
+    /// In a fair turn: sees to it that the sample is taken if it is among the ticks until the next one.
     #[inline]
-    pub(super) fn plan_sample(&self, now: Instant, interval: u32) {
+    pub(super) fn plan_sample(&self, now: Instant) {
         let (samples, polls) = (&self.records.samples, self.own.slot.running.polls());
         if samples.is_on() {
             return;
         }
         match samples.target.get().checked_sub(polls) {
-            Some(chosen) if chosen < u64::from(interval) => {
+            Some(chosen) if chosen < u64::from(self.policy.interval()) => {
                 samples.draw(now, polls, polls + chosen + 1);
-                self.choose_tick(chosen as u32, interval);
+                self.choose_tick(chosen as u32);
             }
             Some(_) if now < samples.late.get() => {}
             // Or the last sample lasted until now.
@@ -244,42 +234,15 @@ impl Worker {
     }
 
     #[cold]
-    fn choose_tick(&self, chosen: u32, interval: u32) {
-        if chosen == 0 {
-            return self.begin_sample();
-        }
-        let after = interval - chosen;
-        self.records.samples.ticks_after.set(after);
-        self.until_fair.set(self.until_fair.get() - after);
-        self.paced_at.set(self.paced_at.get() - after);
-    }
-
-    /// The chosen tick. Returns `false` if this is a fair turn.
-    #[inline]
-    pub(super) fn sample_turn(&self) -> bool {
-        let after = self.records.samples.ticks_after.take();
-        if after == 0 {
-            return false;
-        }
-        // As if the counter had run on, with this tick.
-        self.until_fair.set(after - 1);
-        self.paced_at.set(self.paced_at.get() + after);
-        self.begin_sample();
-        true
-    }
-
-    /// The ticks until the next fair turn become fewer: not more than `interval`. If that leaves none behind
-    /// the chosen one, none is chosen.
-    #[inline]
-    pub(super) fn shorten_interval(&self, interval: u32) {
-        let samples = &self.records.samples;
-        if self.until_fair.get() + samples.ticks_after() > interval {
-            samples.ticks_after.set(0);
-            self.until_fair.set(self.until_fair.get().min(interval));
+    fn choose_tick(&self, chosen: u32) {
+        match chosen {
+            0 => self.begin_sample(),
+            _ => self.policy.choose_tick(chosen),
         }
     }
 
-    fn begin_sample(&self) {
+    /// The chosen tick has come.
+    pub(super) fn begin_sample(&self) {
         self.records.samples.sought.set(Sought::Poll);
         self.update_recorded();
     }

@@ -67,9 +67,9 @@ fn a_sample_moves_no_fair_turn_and_may_be_any_tick() {
         let missing = (1..FAIR_INTERVAL).find(|after| !chosen.contains(after)).unwrap_or(1);
         samples.plan(u64::from(FAIR_INTERVAL - missing));
         // Fewer if the system has not let this thread run, so that the ticks seem to be long.
-        let interval = worker.pace.interval();
+        let interval = worker.policy.interval();
         assert_eq!(ticks(&worker), interval);
-        chosen.insert(samples.ticks_after());
+        chosen.insert(worker.policy.after_chosen());
         // There was no task that could be measured.
         samples.forget();
         worker.update_recorded();

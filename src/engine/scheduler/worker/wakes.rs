@@ -69,7 +69,7 @@ impl Worker {
     /// Wakes a peer for tasks that were woken together, unless they are cheap. They have one source, so they
     /// come back to it, and each of them would move between the cores each time.
     fn notify_of_batch(&self) {
-        if !self.may_keep() || !self.pace.are_cheap(self.own.ready.len()) {
+        if !self.shared.may_keep() || !self.policy.are_cheap(self.own.ready.len()) {
             self.notify_surplus();
         }
     }
@@ -114,8 +114,8 @@ impl Worker {
         self.batch.set(None);
         *self.wakes.borrow_mut() = wakes;
         // Counted here, because a waker of the program's may have woken many tasks.
-        let are_soon_done = || self.pace.are_soon_done(self.own.ready.len());
-        if !(are_timers && self.may_keep() && are_soon_done()) {
+        let are_soon_done = || self.policy.are_soon_done(self.own.ready.len());
+        if !(are_timers && self.shared.may_keep() && are_soon_done()) {
             self.notify_surplus();
         }
     }
@@ -177,10 +177,10 @@ mod tests {
         /// Pretends that its tasks have cost `cost` each for a while.
         fn learn(&self, cost: Duration) {
             for _ in 0..20 {
-                self.pace.ran(1, cost.as_nanos().try_into().expect("a short time"));
+                self.policy.ran(1, cost.as_nanos().try_into().expect("a short time"));
             }
             // The time that the test takes is no task's.
-            self.pace.blocked_in_place();
+            self.policy.blocked_in_place();
         }
     }
 
@@ -246,20 +246,20 @@ mod tests {
     #[test]
     fn the_tasks_before_a_rest_are_measured_and_the_rest_is_not() {
         let (_shared, worker) = beside_a_parked_peer();
-        let ticks = |count: u32| worker.until_fair.set(worker.until_fair.get() - count);
         let a_second_ago = Instant::now() - SECOND;
-        worker.pace.rested();
+        worker.policy.end_rest();
         worker.busy_since.set(a_second_ago);
         // One of the ticks finds nothing.
-        ticks(5);
+        (0..5).for_each(|_| assert!(!worker.policy.is_turn_due()));
         worker.begin_sleep();
-        assert_eq!(worker.pace.interval(), 1, "four tasks took a second");
+        assert_eq!(worker.policy.interval(), 1, "four tasks took a second");
         worker.end_sleep();
-        assert_eq!([worker.until_fair.get(), worker.paced_at.get()], [1, 1]);
-        let learnt = worker.pace.interval();
+        let learnt = worker.policy.interval();
         worker.begin_sleep();
-        assert_eq!(worker.pace.interval(), learnt, "nothing ran");
+        assert_eq!(worker.policy.interval(), learnt, "nothing ran");
         worker.end_sleep();
+        let due = [0; 2].map(|_| worker.policy.is_turn_due());
+        assert_eq!(due, [false, true], "the next fair turn comes after one task");
     }
 
     #[test]

@@ -103,8 +103,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WORKER,
         models: "worker::loom",
-        from: "if came || !self.may_keep() {",
-        to: "if !self.may_keep() {",
+        from: "if came || !self.shared.may_keep() {",
+        to: "if !self.shared.may_keep() {",
         breaks: "a worker tells no peer of what it has brought in",
     },
     Mutation {

@@ -128,7 +128,7 @@
 //! | `Presence` | Whether the root of a `block_on` is awake. |
 //! | `Primitive` | A lock, a channel or something else by which tasks wait for each other. |
 //! | `Pushed` | What a push has found in the wake channel: nothing, or other tasks. |
-//! | `Pusher` | The thread that queues a task. |
+//! | `Pusher` | The thread that queues a task, and why. |
 //! | `Quantile` | The bound of the bucket in which a share of all counted times ends. |
 //! | `Queue` | Where a hot task waits for a worker. |
 //! | `Quiescent` | A runtime is quiescent while all its tasks and threads wait. |

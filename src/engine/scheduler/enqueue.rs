@@ -9,7 +9,7 @@
 
 use super::idle::Search;
 use super::own_queues::OwnQueues;
-use super::reason::{Notice, Pusher, Queue, Reason, place};
+use super::reason::{Notice, OutsideReason, Pusher, Queue, place};
 use super::shared::Shared;
 use crate::engine::queue::wake_channel::{Chain, Pushed};
 use crate::engine::recorder::Event;
@@ -25,8 +25,8 @@ impl Shared {
     /// Queues `task`, and tells a worker of it if one has to know. Inlined: the compiler knows the reason at
     /// most calls, and reduces [`place`] to one push.
     #[inline(always)]
-    pub(super) fn enqueue(&self, by: Pusher<&OwnQueues, &Chains>, task: Hot, reason: Reason) {
-        let (queue, notice) = place(reason, by, || self.home_of(&task));
+    pub(super) fn enqueue(&self, by: Pusher<&OwnQueues, &Chains>, task: Hot) {
+        let (queue, notice) = place(by, || self.home_of(&task));
         match queue {
             Queue::Next(own) => own.put_next(task),
             Queue::Ready(own) => own.ready.push(task),
@@ -99,7 +99,7 @@ impl Shared {
             self.cancel(task);
         } else {
             self.recorder.note(|| Event::Spawn(task.identity()));
-            self.enqueue(Pusher::Other, task, Reason::Spawned);
+            self.enqueue(Pusher::Other(OutsideReason::Spawned), task);
         }
     }
 
@@ -144,11 +144,11 @@ impl Shared {
         ready: impl Iterator<Item = Hot>,
         yielded: impl Iterator<Item = Hot>,
     ) -> Notice<&OwnQueues> {
-        let ready = ready.map(|task| (task, Reason::Abandoned));
-        let yielded = yielded.map(|task| (task, Reason::AbandonedYielded));
+        let ready = ready.map(|task| (task, OutsideReason::Abandoned));
+        let yielded = yielded.map(|task| (task, OutsideReason::AbandonedYielded));
         let mut notice = Notice::Nothing;
         for (task, reason) in ready.chain(yielded) {
-            self.enqueue(Pusher::Other, task, reason);
+            self.enqueue(Pusher::Other(reason), task);
             notice = Notice::Outside;
         }
         notice

@@ -1,7 +1,7 @@
 //! How tasks come in: those that are spawned, and those that are woken.
 #![allow(unsafe_code)]
 
-use super::reason::{Pusher, Reason};
+use super::reason::{OutsideReason, Pusher};
 use super::role::{self, Role};
 use super::shared::Shared;
 use crate::engine::recorder::Event;
@@ -60,6 +60,6 @@ unsafe impl Schedule for Shared {
 
     fn schedule(self: Arc<Self>, task: Hot) {
         self.recorder.note(|| Event::Wake(task.identity()));
-        self.enqueue(Pusher::Other, task, Reason::Woken);
+        self.enqueue(Pusher::Other(OutsideReason::Woken), task);
     }
 }

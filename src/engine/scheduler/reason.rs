@@ -1,32 +1,43 @@
-//! Which queue a task goes to, and which worker is told of it: by the reason of the push, and by the
-//! thread that queues it. Pure: [`place`] decides, and `Shared::enqueue` does it.
+//! Which queue a task goes to, and which worker is told of it: by the thread that queues it, and by the reason.
+//! Pure: [`place`] decides, and `Shared::enqueue` does it.
 //!
-//! | reason | a worker | the driver thread | another thread |
+//! | thread | reason | queue | notice |
 //! |---|---|---|---|
-//! | `Spawned` | ready, a peer | injector, outside | injector, outside |
-//! | `Woken` | next slot, a peer | chain | channel, home |
-//! | `FirstOfBatch` | next slot | chain | channel, home |
-//! | `InBatch` | ready | chain | channel, home |
-//! | `Requeued` | ready, again | – | – |
-//! | `Yielded` | yielded, again | – | – |
-//! | `YieldedToOthers` | shared, regular | – | – |
-//! | `Deferred`, `Received`, `Rescued` | ready | – | – |
-//! | `Abandoned` | injector | injector | injector |
-//! | `AbandonedYielded` | shared | shared | shared |
+//! | a worker | `Spawned` | ready | a peer |
+//! | | `Woken` | next slot | a peer |
+//! | | `FirstOfBatch` | next slot | |
+//! | | `InBatch` | ready | |
+//! | | `Requeued` | ready | again |
+//! | | `Yielded` | yielded | again |
+//! | | `LeftToOthers` | shared | regular |
+//! | | `Moved` | ready | |
+//! | the driver thread | a waker | chain | |
+//! | another one | `Spawned` | injector | outside |
+//! | | `Woken` | channel | home |
+//! | | `Abandoned` | injector | |
+//! | | `AbandonedYielded` | shared | |
 //!
-//! Before the comma stands the queue. The *next slot*, and the deques of tasks that are *ready* or have
-//! *yielded*, are the thread's own. A *channel* and a *chain* lead to the task's *home*, the worker that ran
-//! it last. *Shared* is the queue of tasks that have yielded and that all workers share. A task without a
-//! home goes to the injector, and a worker is told at once. A dash: such a thread runs no task and empties no
-//! queue. If it did, the task would go to the queue that all workers share, and one of them would be told.
+//! The *next slot*, and the deques of tasks that are *ready* or have *yielded*, are the thread's own. A
+//! *channel* and a *chain* lead to the task's *home*, the worker that ran it last. *Shared* is the queue of
+//! tasks that have yielded and that all workers share. A task without a home goes to the injector, and a
+//! worker is told at once.
 //!
-//! Behind the comma stands the [`Notice`]. Where there is none, no worker has to know, or the caller tells
-//! one when it has queued all that it has.
+//! Where there is no [`Notice`], no worker has to know, or the caller tells one when it has queued all that it
+//! has.
 //!
 //! [`Pusher`] and [`Queue`] contain the queues that the thread owns. So the code that pushes needs no case
 //! for a queue that the thread does not have.
 
-/// Why a task is queued.
+/// The thread that queues a task, and why. `O` and `C` lead to the queues that it has of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pusher<O, C> {
+    Worker(O, Reason),
+    /// The driver thread while it calls wakers: one has made the task hot.
+    Dispatcher(C),
+    Other(OutsideReason),
+}
+
+/// Why a worker queues a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
     /// It has just been made.
@@ -44,26 +55,23 @@ pub(super) enum Reason {
     /// It has yielded.
     Yielded,
     /// It has yielded on a helper, which leaves such tasks to the other workers.
-    YieldedToOthers,
-    /// It was in the next slot, and others come first.
-    Deferred,
-    /// It comes from a channel, to the worker that empties that.
-    Received,
-    /// It was queued at a worker that is stuck, and comes to one that moves.
-    Rescued,
+    LeftToOthers,
+    /// It was queued already: in the next slot, and others come first; in a channel, which this worker
+    /// empties; or at a worker that is stuck.
+    Moved,
+}
+
+/// Why a thread queues a task that it does not run itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OutsideReason {
+    /// It has just been made.
+    Spawned,
+    /// A waker has made it hot.
+    Woken,
     /// Its queue is given up.
     Abandoned,
     /// Its queue is given up, and it has yielded.
     AbandonedYielded,
-}
-
-/// The thread that queues a task. `O` and `C` lead to the queues that it has of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pusher<O, C> {
-    Worker(O),
-    /// The driver thread while it calls wakers.
-    Dispatcher(C),
-    Other,
 }
 
 /// Where a task goes.
@@ -104,32 +112,32 @@ pub(super) enum Notice<O> {
 /// The table at the head of this file. `home`: the worker that ran the task last.
 #[inline(always)]
 pub(super) fn place<O: Copy, C>(
-    reason: Reason,
     by: Pusher<O, C>,
     home: impl FnOnce() -> Option<usize>,
 ) -> (Queue<O, C>, Notice<O>) {
-    use Pusher::{Dispatcher, Worker};
-    match (reason, by) {
-        (Reason::Spawned, Worker(own)) => (Queue::Ready(own), Notice::Peer(own)),
-        (Reason::Woken, Worker(own)) => (Queue::Next(own), Notice::Peer(own)),
-        (Reason::FirstOfBatch, Worker(own)) => (Queue::Next(own), Notice::Nothing),
-        (Reason::Woken | Reason::FirstOfBatch | Reason::InBatch, Dispatcher(chains)) => {
-            match home() {
-                Some(home) => (Queue::Chain(chains, home), Notice::Nothing),
-                None => (Queue::Injector, Notice::Outside),
-            }
-        }
-        (Reason::Woken | Reason::FirstOfBatch | Reason::InBatch, Pusher::Other) => match home() {
-            Some(home) => (Queue::Channel(home), Notice::Home(home)),
+    match by {
+        Pusher::Worker(own, reason) => match reason {
+            Reason::Spawned => (Queue::Ready(own), Notice::Peer(own)),
+            Reason::Woken => (Queue::Next(own), Notice::Peer(own)),
+            Reason::FirstOfBatch => (Queue::Next(own), Notice::Nothing),
+            Reason::InBatch | Reason::Moved => (Queue::Ready(own), Notice::Nothing),
+            Reason::Requeued => (Queue::Ready(own), Notice::Again(own)),
+            Reason::Yielded => (Queue::Yielded(own), Notice::Again(own)),
+            Reason::LeftToOthers => (Queue::SharedYielded, Notice::Regular),
+        },
+        Pusher::Dispatcher(chains) => match home() {
+            Some(home) => (Queue::Chain(chains, home), Notice::Nothing),
             None => (Queue::Injector, Notice::Outside),
         },
-        (Reason::Requeued, Worker(own)) => (Queue::Ready(own), Notice::Again(own)),
-        (Reason::Yielded, Worker(own)) => (Queue::Yielded(own), Notice::Again(own)),
-        (Reason::Yielded | Reason::YieldedToOthers, _) => (Queue::SharedYielded, Notice::Regular),
-        (Reason::Abandoned, _) => (Queue::Injector, Notice::Nothing),
-        (Reason::AbandonedYielded, _) => (Queue::SharedYielded, Notice::Nothing),
-        (_, Worker(own)) => (Queue::Ready(own), Notice::Nothing),
-        (_, Dispatcher(_) | Pusher::Other) => (Queue::Injector, Notice::Outside),
+        Pusher::Other(reason) => match reason {
+            OutsideReason::Spawned => (Queue::Injector, Notice::Outside),
+            OutsideReason::Woken => match home() {
+                Some(home) => (Queue::Channel(home), Notice::Home(home)),
+                None => (Queue::Injector, Notice::Outside),
+            },
+            OutsideReason::Abandoned => (Queue::Injector, Notice::Nothing),
+            OutsideReason::AbandonedYielded => (Queue::SharedYielded, Notice::Nothing),
+        },
     }
 }
 

@@ -4,7 +4,7 @@
 //! A wake or a spawn asks this first: it decides which queue the task goes to.
 
 use super::enqueue::Chains;
-use super::reason::{Pusher, Reason};
+use super::reason::Pusher;
 use super::shared::Shared;
 use super::worker::Worker;
 use crate::engine::driver::Driver;
@@ -177,7 +177,7 @@ impl Dispatcher {
 
     pub(super) fn woken(&self, task: Hot) {
         self.shared.recorder.note(|| Event::Wake(task.identity()));
-        self.shared.enqueue(Pusher::Dispatcher(&self.chains), task, Reason::Woken);
+        self.shared.enqueue(Pusher::Dispatcher(&self.chains), task);
     }
 
     /// Sends what was collected.

@@ -253,7 +253,7 @@ impl Worker {
         if self.policy.take_next_turn() {
             return Some(task);
         }
-        self.enqueue(task, Reason::Deferred);
+        self.enqueue(task, Reason::Moved);
         None
     }
 
@@ -327,7 +327,7 @@ impl Worker {
     fn take_channel(&self, slot: &Slot) -> Option<Hot> {
         let mut batch = slot.channel.take_all();
         let first = batch.next()?;
-        batch.for_each(|task| self.enqueue(task, Reason::Received));
+        batch.for_each(|task| self.enqueue(task, Reason::Moved));
         Some(first)
     }
 
@@ -396,7 +396,7 @@ impl Worker {
         let before = self.own.ready.len();
         let room = self.policy.begin_look(before);
         let received = self.own.slot.channel.take_all();
-        came |= received.map(|task| self.enqueue(task, Reason::Received)).count() > 0;
+        came |= received.map(|task| self.enqueue(task, Reason::Moved)).count() > 0;
         let brought = if room == 0 { None } else { self.take_batch(room) };
         came |= brought.is_some();
         let after = self.own.ready.len();
@@ -420,7 +420,7 @@ impl Worker {
                 continue;
             }
             let found = slot.channel.take_all().chain(slot.next.take());
-            came |= found.map(|task| self.enqueue(task, Reason::Rescued)).count() > 0;
+            came |= found.map(|task| self.enqueue(task, Reason::Moved)).count() > 0;
             if let Some(ready) = slot.ready() {
                 came |= ready.move_into(&self.own.ready, INTAKE);
             }
@@ -527,10 +527,10 @@ impl Worker {
         }
     }
 
-    /// See [`Shared::enqueue`]. A helper is a worker like any other, but for [`Reason::YieldedToOthers`].
+    /// See [`Shared::enqueue`]. A helper is a worker like any other, but for [`Reason::LeftToOthers`].
     #[inline(always)]
     fn enqueue(&self, task: Hot, reason: Reason) {
-        self.shared.enqueue(Pusher::Worker(&self.own), task, reason);
+        self.shared.enqueue(Pusher::Worker(&self.own, reason), task);
     }
 
     /// A task was spawned on this thread.
@@ -587,7 +587,7 @@ impl Runner for Worker {
 
     #[inline]
     fn yielded(&self, task: Hot) {
-        let reason = if self.helps.get() { Reason::YieldedToOthers } else { Reason::Yielded };
+        let reason = if self.helps.get() { Reason::LeftToOthers } else { Reason::Yielded };
         self.enqueue(task, reason);
     }
 

@@ -2,60 +2,45 @@ use super::*;
 
 const HOME: usize = 7;
 
-type Row = (&'static [Reason], [(Queue<(), ()>, Notice<()>); 3]);
+type Row = (Pusher<(), ()>, Queue<(), ()>, Notice<()>);
 
-/// The table at the head of reason.rs, for a task with a home.
-const TABLE: &[Row] = &{
-    use Notice::{Again, Home, Nothing, Outside, Peer, Regular};
-    use Queue::{Chain, Channel, Injector, Next, Ready, SharedYielded};
+/// The table at the head of the file, for a task with a home.
+const TABLE: [Row; 13] = {
+    use OutsideReason::{Abandoned, AbandonedYielded};
+    use Pusher::{Dispatcher, Other, Worker};
     use Reason::*;
-    const CHANNEL: (Queue<(), ()>, Notice<()>) = (Channel(HOME), Home(HOME));
-    const CHAIN: (Queue<(), ()>, Notice<()>) = (Chain((), HOME), Nothing);
-    const SHARED: (Queue<(), ()>, Notice<()>) = (Injector, Outside);
-    const SHARED_YIELDED: (Queue<(), ()>, Notice<()>) = (SharedYielded, Regular);
-    let (spawned, woken, first) =
-        ((Ready(()), Peer(())), (Next(()), Peer(())), (Next(()), Nothing));
-    let (requeued, moved) = ((Ready(()), Again(())), (Ready(()), Nothing));
-    let yielded = (Queue::Yielded(()), Again(()));
     [
-        (&[Spawned] as &[_], [spawned, SHARED, SHARED]),
-        (&[Woken], [woken, CHAIN, CHANNEL]),
-        (&[FirstOfBatch], [first, CHAIN, CHANNEL]),
-        (&[InBatch], [moved, CHAIN, CHANNEL]),
-        (&[Requeued], [requeued, SHARED, SHARED]),
-        (&[Reason::Yielded], [yielded, SHARED_YIELDED, SHARED_YIELDED]),
-        (&[YieldedToOthers], [SHARED_YIELDED; 3]),
-        (&[Deferred, Received, Rescued], [moved, SHARED, SHARED]),
-        (&[Abandoned], [(Injector, Nothing); 3]),
-        (&[AbandonedYielded], [(SharedYielded, Nothing); 3]),
+        (Worker((), Spawned), Queue::Ready(()), Notice::Peer(())),
+        (Worker((), Woken), Queue::Next(()), Notice::Peer(())),
+        (Worker((), FirstOfBatch), Queue::Next(()), Notice::Nothing),
+        (Worker((), InBatch), Queue::Ready(()), Notice::Nothing),
+        (Worker((), Requeued), Queue::Ready(()), Notice::Again(())),
+        (Worker((), Yielded), Queue::Yielded(()), Notice::Again(())),
+        (Worker((), LeftToOthers), Queue::SharedYielded, Notice::Regular),
+        (Worker((), Moved), Queue::Ready(()), Notice::Nothing),
+        (Dispatcher(()), Queue::Chain((), HOME), Notice::Nothing),
+        (Other(OutsideReason::Spawned), Queue::Injector, Notice::Outside),
+        (Other(OutsideReason::Woken), Queue::Channel(HOME), Notice::Home(HOME)),
+        (Other(Abandoned), Queue::Injector, Notice::Nothing),
+        (Other(AbandonedYielded), Queue::SharedYielded, Notice::Nothing),
     ]
 };
 
-const PUSHERS: [Pusher<(), ()>; 3] = [Pusher::Worker(()), Pusher::Dispatcher(()), Pusher::Other];
-
 #[test]
 fn each_reason_has_its_queue_on_each_thread() {
-    for (reasons, places) in TABLE {
-        for &reason in *reasons {
-            for (by, expected) in PUSHERS.into_iter().zip(places) {
-                assert_eq!(place(reason, by, || Some(HOME)), *expected, "{reason:?} by {by:?}");
-            }
-        }
+    for (by, queue, notice) in TABLE {
+        assert_eq!(place(by, || Some(HOME)), (queue, notice), "{by:?}");
     }
 }
 
-/// Without a home the queue that all workers share is told of at once, and the other cells stay as they are.
+/// Without a home the queue that all workers share is told of at once, and the other rows stay as they are.
 #[test]
 fn a_task_without_a_home_goes_to_the_injector() {
-    for (reasons, places) in TABLE {
-        for &reason in *reasons {
-            for (by, &expected) in PUSHERS.into_iter().zip(places) {
-                let expected = match expected.0 {
-                    Queue::Channel(_) | Queue::Chain(..) => (Queue::Injector, Notice::Outside),
-                    _ => expected,
-                };
-                assert_eq!(place(reason, by, || None), expected, "{reason:?} by {by:?}");
-            }
-        }
+    for (by, queue, notice) in TABLE {
+        let expected = match queue {
+            Queue::Channel(_) | Queue::Chain(..) => (Queue::Injector, Notice::Outside),
+            _ => (queue, notice),
+        };
+        assert_eq!(place(by, || None), expected, "{by:?}");
     }
 }

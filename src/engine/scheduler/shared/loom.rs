@@ -4,7 +4,7 @@
 use super::*;
 use crate::engine::park::Parker;
 use crate::engine::scheduler::loom::scheduler;
-use crate::engine::scheduler::reason::{Pusher, Reason};
+use crate::engine::scheduler::reason::{OutsideReason, Pusher};
 use crate::engine::sync_shim::{both_ways, thread};
 use crate::engine::task::cell::new_send_task;
 use std::panic::Location;
@@ -21,7 +21,7 @@ fn the_flag_is_not_lowered_over_a_push() {
             let shared = shared.clone();
             thread::spawn(move || {
                 let (task, _) = new_send_task(async {}, &shared, Location::caller());
-                shared.enqueue(Pusher::Other, task, Reason::Spawned);
+                shared.enqueue(Pusher::Other(OutsideReason::Spawned), task);
             })
         };
         way.here();

@@ -49,7 +49,7 @@ impl Worker {
             WokenBatch::One => {
                 // The first one is not the only one: it may have to go behind all that are queued.
                 let first = self.own.slot.next.take();
-                first.into_iter().for_each(|first| self.enqueue(first, Reason::Deferred));
+                first.into_iter().for_each(|first| self.enqueue(first, Reason::Moved));
                 self.enqueue(task, Reason::InBatch);
                 WokenBatch::SEVERAL
             }

@@ -236,7 +236,7 @@ const UNSAFE: Confined = Confined {
             "reads the output and leaves a waker where the task's word allows it",
         ),
         ("src/engine/task/registry.rs", "cancels tasks that it knows to be registered"),
-        ("src/engine/scheduler/entry.rs", "promises that the scheduler outlives its tasks"),
+        ("src/engine/scheduler/enqueue.rs", "promises that the scheduler outlives its tasks"),
         (
             "src/engine/driver/selector/still_closed.rs",
             "asks the system about a descriptor: two calls for which nix wants two more features, and \

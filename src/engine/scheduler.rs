@@ -12,7 +12,7 @@
 //!        └──────────────────────────── wake ────────────────────────────────┘
 //! ```
 //!
-//! This is the usual path; `reason` has them all. A worker that brings tasks in from the injector or its wake
+//! This is the usual path; `enqueue` has them all. A worker that brings tasks in from the injector or its wake
 //! channel takes several at once, into its deque. The tasks that the driver thread wakes in one round reach
 //! the wake channel of their worker as one chain. A task that was woken during its poll, or that makes room
 //! in the next slot for a newer one, goes to the deque.
@@ -22,11 +22,8 @@
 //! | `worker` | the loop of one thread: where it looks for a task, in which order, and how it parks |
 //! | `policy` | what a worker decides by numbers: which queue is next, how much comes in, what tasks cost |
 //! | `role` | what the calling thread is to a scheduler |
-//! | `entry` | how tasks come in: those that are spawned, and those that are woken |
-//! | `reason` | the table: which queue a task goes to, and which worker is told of it |
-//! | `enqueue` | the one door to the queues, which does what the table says |
-//! | `own_queues` | the queues that a worker has of its own |
-//! | `shared` | what all workers share, and which worker is woken |
+//! | `enqueue` | the one door to the queues: how tasks come in, where each goes, and which worker is told |
+//! | `shared` | what all workers share |
 //! | `idle` | the word that says which workers are parked and which search |
 //! | `outside` | the queues that all workers look at, beside those of their own |
 //! | `slots` | what others see of one worker |
@@ -119,17 +116,14 @@
 mod awake_threads;
 mod count;
 mod enqueue;
-mod entry;
 pub(crate) mod histogram;
 mod idle;
 mod in_place;
 mod lifecycle;
 mod outside;
-mod own_queues;
 mod policy;
 mod quiescence;
 mod quiet;
-mod reason;
 mod recorder;
 mod role;
 mod shared;

@@ -1,26 +1,362 @@
 //! The one door to the queues: each task that becomes runnable, and each one that leaves a queue without
 //! being run, comes through [`Shared::enqueue`].
 //!
-//! Three things pass by it. One call moves a batch from deque to deque (`steal_into`, `move_into`): the
+//! | thread | reason | queue | notice |
+//! |---|---|---|---|
+//! | a worker | `Spawned` | ready | a peer |
+//! | | `Woken` | next slot | a peer |
+//! | | `FirstOfBatch` | next slot | |
+//! | | `InBatch` | ready | |
+//! | | `Requeued` | ready | again |
+//! | | `Yielded` | yielded | again |
+//! | | `LeftToOthers` | shared | regular |
+//! | | `Moved` | ready | |
+//! | the driver thread | a waker | chain | |
+//! | another one | `Spawned` | injector | outside |
+//! | | `Woken` | channel | home |
+//! | | `Abandoned` | injector | |
+//! | | `AbandonedYielded` | shared | |
+//!
+//! The *next slot*, and the deques of tasks that are *ready* or have *yielded*, are the thread's own. A
+//! *channel* and a *chain* lead to the task's *home*, the worker that ran it last. *Shared* is the queue of
+//! tasks that have yielded and that all workers share. A task without a home goes to the injector, and a
+//! worker is told at once.
+//!
+//! Where there is no [`Notice`], no worker has to know, or the caller tells one when it has queued all that
+//! it has. [`place`] is the table, and pure.
+//!
+//! Three things pass by the door. One call moves a batch from deque to deque (`steal_into`, `move_into`): the
 //! worker that moves it runs one of its tasks, and tells others of the rest when it has them. A chain goes
 //! from the driver thread to a channel (`send`): each task on it came through here before. And a task that
 //! another one displaces from the next slot goes to the deque ([`OwnQueues::put_next`]): the call for that
 //! other one tells a peer.
+#![allow(unsafe_code)]
 
 use super::idle::Search;
-use super::own_queues::OwnQueues;
-use super::reason::{Notice, OutsideReason, Pusher, Queue, place};
+use super::role::{self, Role};
 use super::shared::Shared;
+use super::slots::{Deques, Slot};
+use crate::engine::park::Unpark;
+use crate::engine::queue::local::Local;
 use crate::engine::queue::wake_channel::{Chain, Pushed};
 use crate::engine::recorder::Event;
+use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
-use crate::engine::task::header::Hot;
-use std::cell::RefCell;
+use crate::engine::task::JoinHandle;
+use crate::engine::task::cell::new_send_task;
+use crate::engine::task::header::{Hot, Schedule};
+use crate::engine::task::hooks::TaskHooks;
+use crate::engine::task::origin::Origin;
+use crossbeam_utils::CachePadded;
+use std::cell::{Cell, RefCell};
+use std::future::Future;
 use std::iter;
+
+/// The thread that queues a task, and why. `O` and `C` lead to the queues that it has of its own, here and in
+/// [`Queue`]: so the code that pushes needs no case for a queue that the thread does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pusher<O, C> {
+    Worker(O, Reason),
+    /// The driver thread while it calls wakers: one has made the task hot.
+    Dispatcher(C),
+    Other(OutsideReason),
+}
+
+/// Why a worker queues a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// It has just been made.
+    Spawned,
+    /// A waker has made it hot.
+    Woken,
+    /// One of a batch of wakers has made it hot: of several that are called together (worker/wakes.rs). It is
+    /// the first task, and may be the only one.
+    FirstOfBatch,
+    /// The same, and it is not the first one, or there will be several: as with the events of one round of
+    /// the driver.
+    InBatch,
+    /// It was woken in its poll, by another one.
+    Requeued,
+    /// It has yielded.
+    Yielded,
+    /// It has yielded on a helper, which leaves such tasks to the other workers.
+    LeftToOthers,
+    /// It was queued already: in the next slot, and others come first; in a channel, which this worker
+    /// empties; or at a worker that is stuck.
+    Moved,
+}
+
+/// Why a thread queues a task that it does not run itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OutsideReason {
+    /// It has just been made.
+    Spawned,
+    /// A waker has made it hot.
+    Woken,
+    /// Its queue is given up.
+    Abandoned,
+    /// Its queue is given up, and it has yielded.
+    AbandonedYielded,
+}
+
+/// Where a task goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Queue<O, C> {
+    Next(O),
+    Ready(O),
+    Yielded(O),
+    /// What the driver thread sends to this worker at the end of its round.
+    Chain(C, usize),
+    /// The wake channel of this worker.
+    Channel(usize),
+    Injector,
+    /// The queue of tasks that have yielded and that all workers share.
+    SharedYielded,
+}
+
+/// Which worker is told that a task is queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a task of which no worker knows may never be run"]
+pub(super) enum Notice<O> {
+    /// A parked peer, if more than one task is runnable here.
+    Peer(O),
+    /// The same if the poll has queued other tasks: a task that goes back to its queue changes nothing.
+    Again(O),
+    /// A parked worker, unless one is searching: this thread will not run the task. If none is parked, those
+    /// that are awake find the task at their next look outside.
+    Outside,
+    /// The same, but among the workers that run what has yielded.
+    Regular,
+    /// The worker whose channel it is, or a parked one if that worker is awake. Told only of the first task
+    /// in an empty channel.
+    Home(usize),
+    /// No worker: the caller tells one when it has queued all, or this one runs the task next.
+    Nothing,
+}
+
+/// The table at the head of this file. `home`: the worker that ran the task last.
+#[inline(always)]
+pub(super) fn place<O: Copy, C>(
+    by: Pusher<O, C>,
+    home: impl FnOnce() -> Option<usize>,
+) -> (Queue<O, C>, Notice<O>) {
+    match by {
+        Pusher::Worker(own, reason) => match reason {
+            Reason::Spawned => (Queue::Ready(own), Notice::Peer(own)),
+            Reason::Woken => (Queue::Next(own), Notice::Peer(own)),
+            Reason::FirstOfBatch => (Queue::Next(own), Notice::Nothing),
+            Reason::InBatch | Reason::Moved => (Queue::Ready(own), Notice::Nothing),
+            Reason::Requeued => (Queue::Ready(own), Notice::Again(own)),
+            Reason::Yielded => (Queue::Yielded(own), Notice::Again(own)),
+            Reason::LeftToOthers => (Queue::SharedYielded, Notice::Regular),
+        },
+        Pusher::Dispatcher(chains) => match home() {
+            Some(home) => (Queue::Chain(chains, home), Notice::Nothing),
+            None => (Queue::Injector, Notice::Outside),
+        },
+        Pusher::Other(reason) => match reason {
+            OutsideReason::Spawned => (Queue::Injector, Notice::Outside),
+            OutsideReason::Woken => match home() {
+                Some(home) => (Queue::Channel(home), Notice::Home(home)),
+                None => (Queue::Injector, Notice::Outside),
+            },
+            OutsideReason::Abandoned => (Queue::Injector, Notice::Nothing),
+            OutsideReason::AbandonedYielded => (Queue::SharedYielded, Notice::Nothing),
+        },
+    }
+}
+
+/// The queues that a worker has of its own.
+pub(super) struct OwnQueues {
+    pub(super) index: usize,
+    pub(super) slot: Arc<CachePadded<Slot>>,
+    /// Tasks that have been woken or spawned.
+    pub(super) ready: Local<Hot>,
+    /// Tasks that have yielded.
+    pub(super) yielded: Local<Hot>,
+    /// The task that runs has made another one runnable here.
+    pub(super) pushed: Cell<bool>,
+    pub(super) flags: WorkerFlags,
+}
+
+/// What is special about a worker at the moment. One byte for all, so that a worker that goes from task to
+/// task looks only once.
+pub(super) struct WorkerFlags(Cell<u8>);
+
+/// The worker counts in the idle word as searching, and ends that when it finds a task.
+const SEARCHING: u8 = 1;
+/// It has found no task yet: with the first one the watchdog learns that this worker is at work.
+const NEW: u8 = 2;
+/// Polls, wakes and spawns are recorded, or one of them is measured.
+const RECORDED: u8 = 4;
+
+impl WorkerFlags {
+    /// Those of a worker that has found no task yet.
+    pub(super) fn new() -> Self {
+        Self(Cell::new(NEW))
+    }
+
+    #[inline]
+    pub(super) fn is_any_set(&self) -> bool {
+        self.0.get() != 0
+    }
+
+    /// Whether the worker counts as searching.
+    #[inline]
+    pub(super) fn is_searching(&self) -> bool {
+        self.0.get() & SEARCHING != 0
+    }
+
+    #[inline]
+    pub(super) fn is_recorded(&self) -> bool {
+        self.0.get() & RECORDED != 0
+    }
+
+    /// Returns whether the worker counted as searching before.
+    pub(super) fn set_searching(&self, is_searching: bool) -> bool {
+        self.replace(SEARCHING, is_searching)
+    }
+
+    pub(super) fn set_recorded(&self, is_recorded: bool) {
+        self.replace(RECORDED, is_recorded);
+    }
+
+    /// Returns whether the worker was new; it is not any more.
+    pub(super) fn take_new(&self) -> bool {
+        self.replace(NEW, false)
+    }
+
+    fn replace(&self, bit: u8, is_set: bool) -> bool {
+        let before = self.0.get();
+        self.0.set(if is_set { before | bit } else { before & !bit });
+        before & bit != 0
+    }
+}
+
+impl OwnQueues {
+    /// The queues of slot `index`, which the calling thread has taken.
+    pub(super) fn new(shared: &Shared, index: usize) -> Self {
+        let slot = shared.slots.share(index);
+        let Deques { ready, yielded } = slot.take_deques();
+        let (pushed, flags) = (Cell::new(false), WorkerFlags::new());
+        Self { index, slot, ready, yielded, pushed, flags }
+    }
+
+    /// Leaves the slot: gives the deques back to it.
+    pub(super) fn leave(self) {
+        self.slot.give_back(Deques { ready: self.ready, yielded: self.yielded });
+    }
+
+    /// Puts `task` into the next slot. A task that was there goes to the back of the ready deque.
+    #[inline]
+    pub(super) fn put_next(&self, task: Hot) {
+        if let Some(displaced) = self.slot.next.put(task) {
+            self.ready.push(displaced);
+        }
+    }
+
+    /// Wakes an idle peer if more than one task is runnable here, and no worker searches. A single task this
+    /// worker runs itself.
+    #[inline]
+    pub(super) fn notify_surplus(&self, shared: &Shared) {
+        // The cheapest question first: mostly there is no worker to wake.
+        if !shared.idle.wakes_no_worker() && !self.flags.is_searching() {
+            self.notify(shared, 1);
+        }
+    }
+
+    /// As [`OwnQueues::notify_surplus`], by a worker that has taken a task out of its queues and runs it
+    /// next: each one that is left is surplus.
+    pub(super) fn notify_rest(&self, shared: &Shared) {
+        debug_assert!(!self.flags.is_searching(), "it has ended its search");
+        self.notify(shared, 0);
+    }
+
+    /// Wakes a peer if there are more tasks than this worker `keeps`.
+    #[inline(never)]
+    fn notify(&self, shared: &Shared, keeps: usize) {
+        let ready = self.ready.len() + usize::from(!self.slot.next.is_empty());
+        if ready > keeps {
+            shared.wake_one(self.index);
+        } else if ready + self.yielded.len() > keeps {
+            shared.wake_regular(self.index);
+        }
+    }
+}
 
 /// What the driver thread has collected in one round, per home; few workers, so a list.
 pub(super) type Chains = RefCell<Vec<(usize, Chain<Hot>)>>;
 
+/// How tasks come in.
+impl Shared {
+    /// Starts a task. On a worker it goes to that worker's queue, elsewhere to the injector.
+    pub(crate) fn spawn<F>(
+        self: &Arc<Self>,
+        future: F,
+        origin: impl Origin,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let (hot, join) = new_send_task(future, self, origin);
+        role::with(|role| match role {
+            Some(Role::Worker(worker)) if worker.address() == Arc::as_ptr(self) => {
+                worker.spawned(hot)
+            }
+            _ => self.spawned_outside(hot),
+        });
+        join
+    }
+
+    /// Queues what was spawned on a thread that is no worker. A worker is awake to see it when this returns:
+    /// a root future may block its thread next.
+    pub(super) fn spawned_outside(&self, task: Hot) {
+        // Ordering: Relaxed, the fence below publishes it.
+        self.foreign.spawned.fetch_add(1, Ordering::Relaxed);
+        // Ordering: SeqCst fence, Dekker with `worker_ends`: here, count, fence, read `closed`; there, read
+        // `closed`, fence, look for tasks and at the counts. A caller that finds the runtime open is seen by
+        // the last worker, which does not end before it has found the task.
+        fence(Ordering::SeqCst);
+        if self.shutdown.is_closed() {
+            self.cancel(task);
+        } else {
+            self.recorder.note(|| Event::Spawn(task.identity()));
+            self.enqueue(Pusher::Other(OutsideReason::Spawned), task);
+        }
+    }
+}
+
+// SAFETY: the last worker thread, which holds an `Arc<Shared>`, ends only when no task is alive
+// (lifecycle.rs, "The end"); a task spawned later is cancelled by its spawner, which holds an `Arc` too,
+// before `spawn` returns.
+unsafe impl Schedule for Shared {
+    #[inline]
+    fn task_hooks(&self) -> Option<&TaskHooks> {
+        self.task_hooks.get()
+    }
+
+    fn schedule_here(address: *const Self, task: Hot) -> Result<(), Hot> {
+        role::with(|role| match role {
+            Some(Role::Worker(worker)) if worker.address() == address => {
+                worker.woken(task);
+                Ok(())
+            }
+            Some(Role::Dispatcher(batch)) if batch.address() == address => {
+                batch.woken(task);
+                Ok(())
+            }
+            _ => Err(task),
+        })
+    }
+
+    fn schedule(self: Arc<Self>, task: Hot) {
+        self.recorder.note(|| Event::Wake(task.identity()));
+        self.enqueue(Pusher::Other(OutsideReason::Woken), task);
+    }
+}
+
+/// How they are queued.
 impl Shared {
     /// Queues `task`, and tells a worker of it if one has to know. Inlined: the compiler knows the reason at
     /// most calls, and reduces [`place`] to one push.
@@ -71,36 +407,9 @@ impl Shared {
         }
     }
 
-    /// Whether a worker may leave its peers asleep although it has ready tasks. It may not while there are
-    /// spares: then a worker is stuck or blocks in place, this one may have to wait for its core, and its
-    /// tasks with it.
-    ///
-    /// It may not without a watchdog either: if the first of the tasks blocks, only the watchdog wakes a peer
-    /// for the others.
-    pub(super) fn may_keep(&self) -> bool {
-        self.size.spares() == 0 && self.watchdog.is_there()
-    }
-
     fn home_of(&self, task: &Hot) -> Option<usize> {
         // None if it has not run yet, or ran last on a thread that has no slot.
         task.home().map(usize::from).filter(|&home| home < self.slots.workers())
-    }
-
-    /// Queues what was spawned on a thread that is no worker. A worker is awake to see it when this returns:
-    /// a root future may block its thread next.
-    pub(super) fn spawned_outside(&self, task: Hot) {
-        // Ordering: Relaxed, the fence below publishes it.
-        self.foreign.spawned.fetch_add(1, Ordering::Relaxed);
-        // Ordering: SeqCst fence, Dekker with `worker_ends`: here, count, fence, read `closed`; there, read
-        // `closed`, fence, look for tasks and at the counts. A caller that finds the runtime open is seen by
-        // the last worker, which does not end before it has found the task.
-        fence(Ordering::SeqCst);
-        if self.shutdown.is_closed() {
-            self.cancel(task);
-        } else {
-            self.recorder.note(|| Event::Spawn(task.identity()));
-            self.enqueue(Pusher::Other(OutsideReason::Spawned), task);
-        }
     }
 
     /// Sends the batches that one round of the driver made ready to the channels of their workers: one RMW
@@ -165,3 +474,61 @@ fn add(chains: &mut Vec<(usize, Chain<Hot>)>, home: usize, task: Hot) {
         }
     }
 }
+
+/// Which worker is told.
+impl Shared {
+    /// Whether a worker may leave its peers asleep although it has ready tasks. It may not while there are
+    /// spares: then a worker is stuck or blocks in place, this one may have to wait for its core, and its
+    /// tasks with it.
+    ///
+    /// It may not without a watchdog either: if the first of the tasks blocks, only the watchdog wakes a peer
+    /// for the others.
+    pub(super) fn may_keep(&self) -> bool {
+        self.size.spares() == 0 && self.watchdog.is_there()
+    }
+
+    /// Between a push and the look at the idle word: lets workers that are busy know.
+    pub(super) fn raise_outside_flag(&self) {
+        // Ordering: the pusher's half of the Dekker pair of scheduler.rs: push, fence, read the idle
+        // word. The other half is in `Worker::sleep`.
+        fence(Ordering::SeqCst);
+        self.outside.raise_flag();
+    }
+
+    /// Wakes one parked worker unless a worker is searching already.
+    #[inline]
+    pub(super) fn wake_one(&self, near: usize) {
+        if !self.idle.wakes_no_worker() {
+            self.wake_below(near, usize::MAX);
+        }
+    }
+
+    /// As [`Shared::wake_one`], for a task that helpers leave to the others.
+    pub(super) fn wake_regular(&self, near: usize) {
+        if !self.idle.wakes_no_worker() {
+            self.wake_below(near, self.size.first_helper());
+        }
+    }
+
+    #[cold]
+    fn wake_below(&self, near: usize, limit: usize) {
+        // Ordering: Relaxed: `Worker::sit` stores it. A stale answer costs a system call at the most.
+        let seated = self.seated.load(Ordering::Relaxed);
+        let avoid = (seated != usize::MAX).then_some(seated);
+        if let Some(worker) = self.idle.pick(near, avoid, limit) {
+            self.unpark(worker);
+        }
+    }
+
+    /// Wakes a worker whose bit the caller has cleared, or that has to look at a flag.
+    pub(super) fn unpark(&self, worker: usize) {
+        if let Some(unparker) = self.slots.get(worker).unparker() {
+            if unparker.unpark() == Unpark::Poller {
+                self.driver.wake();
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

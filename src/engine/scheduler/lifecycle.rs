@@ -87,7 +87,7 @@
 //! steps 2 and 3 whenever it comes back.
 
 use super::count::Remaining;
-use super::reason::Notice;
+use super::enqueue::Notice;
 use super::role::{self, Role};
 use super::shared::Shared;
 use super::sleeps::SleepHooks;

@@ -3,8 +3,7 @@
 //!
 //! A wake or a spawn asks this first: it decides which queue the task goes to.
 
-use super::enqueue::Chains;
-use super::reason::Pusher;
+use super::enqueue::{Chains, Pusher};
 use super::shared::Shared;
 use super::worker::Worker;
 use crate::engine::driver::Driver;

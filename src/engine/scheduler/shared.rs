@@ -1,4 +1,4 @@
-//! What the workers share, and which worker is woken: what is pushed from outside must be seen by a worker.
+//! What the workers share.
 
 use super::awake_threads::AwakeThreads;
 use super::count::{ForeignTasks, WorkerCounts};
@@ -13,7 +13,7 @@ use super::slots::{Slot, Slots};
 use super::threads::Threads;
 use super::watchdog::flags::WatchdogFlags;
 use crate::engine::driver::Driver;
-use crate::engine::park::{Parker, Unpark};
+use crate::engine::park::Parker;
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering, fence};
 use crate::engine::task::header::{Completer, Hot, RegistryKey};
@@ -98,14 +98,6 @@ impl Shared {
         self.slots.iter().filter(|slot| slot.rests()).count()
     }
 
-    /// Between a push and the look at the idle word: lets workers that are busy know.
-    pub(super) fn raise_outside_flag(&self) {
-        // Ordering: the pusher's half of the Dekker pair of scheduler.rs: push, fence, read the idle
-        // word. The other half is in `Worker::sleep`.
-        fence(Ordering::SeqCst);
-        self.outside.raise_flag();
-    }
-
     /// What the workers run at the moment.
     pub(crate) fn running_tasks(&self) -> Vec<RunningTask> {
         let workers = (0..self.slots.high()).map(|index| self.slots.get(index));
@@ -115,40 +107,6 @@ impl Shared {
     /// A worker has found nothing outside.
     pub(super) fn lower_outside_flag(&self) {
         self.outside.lower_flag(|| self.outside.len() != 0);
-    }
-
-    /// Wakes one parked worker unless a worker is searching already.
-    #[inline]
-    pub(super) fn wake_one(&self, near: usize) {
-        if !self.idle.wakes_no_worker() {
-            self.wake_below(near, usize::MAX);
-        }
-    }
-
-    /// As [`Shared::wake_one`], for a task that helpers leave to the others.
-    pub(super) fn wake_regular(&self, near: usize) {
-        if !self.idle.wakes_no_worker() {
-            self.wake_below(near, self.size.first_helper());
-        }
-    }
-
-    #[cold]
-    fn wake_below(&self, near: usize, limit: usize) {
-        // Ordering: Relaxed: `Worker::sit` stores it. A stale answer costs a system call at the most.
-        let seated = self.seated.load(Ordering::Relaxed);
-        let avoid = (seated != usize::MAX).then_some(seated);
-        if let Some(worker) = self.idle.pick(near, avoid, limit) {
-            self.unpark(worker);
-        }
-    }
-
-    /// Wakes a worker whose bit the caller has cleared, or that has to look at a flag.
-    pub(super) fn unpark(&self, worker: usize) {
-        if let Some(unparker) = self.slots.get(worker).unparker() {
-            if unparker.unpark() == Unpark::Poller {
-                self.driver.wake();
-            }
-        }
     }
 
     /// Whether a thief would find a task that has been woken or spawned. For the moments when it matters: it

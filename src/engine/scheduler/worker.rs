@@ -71,10 +71,9 @@ mod recorded;
 mod samples;
 mod wakes;
 
+use super::enqueue::{Notice, OwnQueues, Pusher, Reason};
 use super::idle::{AfterSearch, Search};
-use super::own_queues::OwnQueues;
 use super::policy::{Alone, INTAKE, Policy};
-use super::reason::{Notice, Pusher, Reason};
 use super::shared::Shared;
 use super::slots::{Slot, Stall};
 use crate::engine::park::Parker;

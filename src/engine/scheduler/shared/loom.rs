@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::engine::park::Parker;
+use crate::engine::scheduler::enqueue::{OutsideReason, Pusher};
 use crate::engine::scheduler::loom::scheduler;
-use crate::engine::scheduler::reason::{OutsideReason, Pusher};
 use crate::engine::sync_shim::{both_ways, thread};
 use crate::engine::task::cell::new_send_task;
 use std::panic::Location;

@@ -7,7 +7,7 @@
 //! recorded, so that a poll need not look. The compiler then puts fewer of the worker's functions in line,
 //! and a yield takes 252 instructions instead of 207.
 //!
-//! [`WorkerFlags`]: super::super::own_queues::WorkerFlags
+//! [`WorkerFlags`]: super::super::enqueue::WorkerFlags
 
 use super::Worker;
 use super::samples::Samples;

@@ -15,7 +15,7 @@
 
 use super::{WokenBatch, Worker};
 use crate::engine::recorder::Event;
-use crate::engine::scheduler::reason::Reason;
+use crate::engine::scheduler::enqueue::Reason;
 use crate::engine::task::header::Hot;
 use crate::engine::wakers;
 use std::task::Waker;

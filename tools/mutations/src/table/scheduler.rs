@@ -5,7 +5,6 @@ use super::Mutation;
 const SLOTS: &str = "src/engine/scheduler/slots.rs";
 const IDLE: &str = "src/engine/scheduler/idle.rs";
 const HOUSE: &str = "src/engine/scheduler/loom.rs";
-const REASON: &str = "src/engine/scheduler/reason.rs";
 const ENQUEUE: &str = "src/engine/scheduler/enqueue.rs";
 const WORKER: &str = "src/engine/scheduler/worker.rs";
 const WAKES: &str = "src/engine/scheduler/worker/wakes.rs";
@@ -164,7 +163,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "the watchdog sleeps without a last look",
     },
     Mutation {
-        file: SHARED,
+        file: ENQUEUE,
         models: "worker::loom",
         from: "if unparker.unpark() == Unpark::Poller {",
         to: "if unparker.unpark() == Unpark::Poller && false {",
@@ -298,7 +297,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "the time of one poll is read as that of the next",
     },
     Mutation {
-        file: REASON,
+        file: ENQUEUE,
         models: "worker::loom",
         from: "Some(home) => (Queue::Channel(home), Notice::Home(home)),",
         to: "Some(home) => (Queue::Channel(home), Notice::Nothing),",
@@ -320,7 +319,7 @@ pub const ROWS: &[Mutation] = &[
     },
     // What helpers leave to the workers, and what is rescued.
     Mutation {
-        file: SHARED,
+        file: ENQUEUE,
         models: "worker::loom",
         from: "        fence(Ordering::SeqCst);\n        self.outside.raise_flag();",
         to: "        self.outside.raise_flag();",

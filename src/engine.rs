@@ -98,6 +98,7 @@
 //! | `Driver` | The poller, the sources and the timers of a runtime. |
 //! | `Foreign` | A task that is counted apart: spawned by a thread outside the workers, or cancelled. |
 //! | `Histogram` | How often something took how long. |
+//! | `Here` | What the calling thread is to the scheduler that its spawns go to. |
 //! | `History` | What the watchdog remembers from one look to the next. |
 //! | `Holder` | Which task holds a lock that others wait for, or receives from a full channel. |
 //! | `Hooked` | A task with the hooks that are called for it. |
@@ -123,6 +124,7 @@
 //! | `Place` | Where a future stands in a wait list. |
 //! | `Point` | A quiescent point is a moment at which all tasks wait, while the clock is paused. |
 //! | `Policy` | What a worker decides by numbers alone, such as which of its queues is next. |
+//! | `Pollable` | What a host can wait for. |
 //! | `Poller` | What waits for the events of all sources, by a call to the system. |
 //! | `Pool` | The threads for calls that block. |
 //! | `Presence` | Whether the root of a `block_on` is awake. |
@@ -162,6 +164,7 @@
 //! | `Stack` | The return addresses on the stack of a traced poll. |
 //! | `Stage` | What a task's memory holds: the future, its output, or nothing. |
 //! | `Stall` | How long a worker has been in one poll. |
+//! | `Staying` | Which workers stay, and whether they record what they do. |
 //! | `Stealer` | The thieves' end of a worker's queue. |
 //! | `Step` | What a free thread of the blocking pool does next. |
 //! | `Task` | A future that the runtime polls, with its handles and its output. |

@@ -121,8 +121,8 @@ const CIRCLES: &[circles::Known] = &[
     ),
     (
         &[
+            "src/engine/scheduler/enqueue.rs",
             "src/engine/scheduler/lifecycle.rs",
-            "src/engine/scheduler/role.rs",
             "src/engine/scheduler/watchdog.rs",
             "src/engine/scheduler/worker.rs",
             "src/engine/scheduler/worker/park.rs",
@@ -354,7 +354,8 @@ const THREAD_LOCALS: Confined = Confined {
         ("src/runtime/local_thread.rs", "the current local runtime, and whether it is polling"),
         ("src/runtime/drive.rs", "whether this thread is in its own driver"),
         ("src/runtime/local/queue.rs", "the queue whose own half this thread may touch"),
-        ("src/engine/scheduler/role.rs", "what this thread is to the scheduler"),
+        ("src/engine/scheduler/enqueue.rs", "what this thread is to the scheduler"),
+        ("src/engine/scheduler/here.rs", "the current runtime's scheduler, as an address"),
         ("src/engine/task/current.rs", "the task being polled, and what is left of its turn"),
         ("src/task/local_key.rs", "one slot per task-local key"),
         ("src/engine/task/traced.rs", "what a traced poll on this thread notes"),

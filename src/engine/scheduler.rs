@@ -21,8 +21,8 @@
 //! |---|---|
 //! | `worker` | the loop of one thread: where it looks for a task, in which order, and how it parks |
 //! | `policy` | what a worker decides by numbers: which queue is next, how much comes in, what tasks cost |
-//! | `role` | what the calling thread is to a scheduler |
 //! | `enqueue` | the one door to the queues: how tasks come in, where each goes, and which worker is told |
+//! | `here` | what the runtime asks of the calling thread |
 //! | `shared` | what all workers share |
 //! | `idle` | the word that says which workers are parked and which search |
 //! | `outside` | the queues that all workers look at, beside those of their own |
@@ -116,6 +116,7 @@
 mod awake_threads;
 mod count;
 mod enqueue;
+mod here;
 pub(crate) mod histogram;
 mod idle;
 mod in_place;
@@ -125,7 +126,6 @@ mod policy;
 mod quiescence;
 mod quiet;
 mod recorder;
-mod role;
 mod shared;
 mod shutdown;
 mod size;
@@ -139,13 +139,12 @@ mod watchdog;
 mod worker;
 
 pub(crate) use count::WorkerCounts;
+pub(crate) use here::{
+    Here, enter_root, here, is_polling, note_panic, set_current, wake_together, worker_index,
+};
 pub(crate) use in_place::{block_in_place, is_blocked_in_place};
 pub(crate) use quiescence::{CountsRoots, Presence};
 pub(crate) use recorder::{NextRecords, Recording, Track};
-pub(crate) use role::{
-    enter_root, is_polling, note_panic, set_current, spawn_here, spawns_here, wake_together,
-    with_driver_here, worker_index,
-};
 pub(crate) use shared::{Shared, WorkerEntry};
 pub(crate) use sleeps::{SleepHooks, Sleeps};
 pub(crate) use slots::MAX_WORKERS;

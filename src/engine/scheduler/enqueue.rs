@@ -33,15 +33,16 @@
 #![allow(unsafe_code)]
 
 use super::idle::Search;
-use super::role::{self, Role};
 use super::shared::Shared;
 use super::slots::{Deques, Slot};
+use super::worker::Worker;
 use crate::engine::park::Unpark;
 use crate::engine::queue::local::Local;
 use crate::engine::queue::wake_channel::{Chain, Pushed};
 use crate::engine::recorder::Event;
-use crate::engine::sync_shim::Arc;
+use crate::engine::scoped::Scoped;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
+use crate::engine::sync_shim::{Arc, thread_local};
 use crate::engine::task::JoinHandle;
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::header::{Hot, Schedule};
@@ -163,6 +164,75 @@ pub(super) fn place<O: Copy, C>(
             OutsideReason::Abandoned => (Queue::Injector, Notice::Nothing),
             OutsideReason::AbandonedYielded => (Queue::SharedYielded, Notice::Nothing),
         },
+    }
+}
+
+/// What the calling thread is to a scheduler: a wake or a spawn asks this first.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a thread has one, and a box would be one load more per wake"
+)]
+pub(super) enum Role {
+    Worker(Worker),
+    /// A thread in `block_on`.
+    Root(Arc<Shared>),
+    Dispatcher(Dispatcher),
+    /// A worker whose task blocks in place: it has no queues meanwhile.
+    BlockedInPlace,
+    /// A thread that drops the tasks of a closed runtime, and must not block on what others of them do.
+    Drainer,
+}
+
+impl Role {
+    pub(super) fn worker(&self) -> Option<&Worker> {
+        match self {
+            Role::Worker(worker) => Some(worker),
+            _ => None,
+        }
+    }
+}
+
+thread_local! {
+    static ROLE: Scoped<Role> = const { Scoped::new() };
+}
+
+/// Plays `role` on this thread while `f` runs.
+pub(super) fn play<R>(role: &Role, f: impl FnOnce() -> R) -> R {
+    Scoped::set(&ROLE, role, f)
+}
+
+/// Calls `f` with the thread's role. `None` also while the thread ends and its locals are gone.
+#[inline]
+pub(super) fn with_role<R>(f: impl FnOnce(Option<&Role>) -> R) -> R {
+    Scoped::with(&ROLE, f)
+}
+
+/// The driver thread while it calls the wakers of one round: collects the tasks per home worker and sends
+/// each worker one chain. What has no home goes one by one.
+pub(super) struct Dispatcher {
+    shared: Arc<Shared>,
+    chains: Chains,
+}
+
+impl Dispatcher {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        // A place for each home, so that the thread does not allocate when it first steps in.
+        let chains = RefCell::new(Vec::with_capacity(shared.slots.workers()));
+        Self { shared, chains }
+    }
+
+    pub(super) fn address(&self) -> *const Shared {
+        Arc::as_ptr(&self.shared)
+    }
+
+    pub(super) fn woken(&self, task: Hot) {
+        self.shared.recorder.note(|| Event::Wake(task.identity()));
+        self.shared.enqueue(Pusher::Dispatcher(&self.chains), task);
+    }
+
+    /// Sends what was collected.
+    pub(super) fn flush(&self) {
+        self.shared.send(&self.chains);
     }
 }
 
@@ -300,7 +370,7 @@ impl Shared {
         F::Output: Send + 'static,
     {
         let (hot, join) = new_send_task(future, self, origin);
-        role::with(|role| match role {
+        with_role(|role| match role {
             Some(Role::Worker(worker)) if worker.address() == Arc::as_ptr(self) => {
                 worker.spawned(hot)
             }
@@ -337,7 +407,7 @@ unsafe impl Schedule for Shared {
     }
 
     fn schedule_here(address: *const Self, task: Hot) -> Result<(), Hot> {
-        role::with(|role| match role {
+        with_role(|role| match role {
             Some(Role::Worker(worker)) if worker.address() == address => {
                 worker.woken(task);
                 Ok(())

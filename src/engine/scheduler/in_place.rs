@@ -40,7 +40,7 @@
 //! have to be moved out from under the poll that uses it, and taken back afterwards; the slot that is left
 //! and entered again needs nothing that resizing does not need anyway.
 
-use super::role::{self, Role};
+use super::enqueue::{Role, play, with_role};
 use super::shared::Shared;
 use super::slots::Slot;
 use super::watchdog::needs_replacement;
@@ -50,10 +50,10 @@ use crate::engine::sync_shim::atomic::{Ordering, fence};
 
 /// Runs `f`, which may block the thread. If the thread is a worker, others do its work meanwhile.
 pub(crate) fn block_in_place<R>(f: impl FnOnce() -> R) -> R {
-    role::with(|role| match role {
+    with_role(|role| match role {
         Some(Role::Worker(worker)) => {
             let _blocked = BlockedInPlace::begin(worker);
-            role::play(&Role::BlockedInPlace, f)
+            play(&Role::BlockedInPlace, f)
         }
         _ => f(),
     })
@@ -61,7 +61,7 @@ pub(crate) fn block_in_place<R>(f: impl FnOnce() -> R) -> R {
 
 /// Whether the calling thread is a worker that blocks in place.
 pub(crate) fn is_blocked_in_place() -> bool {
-    role::with(|role| matches!(role, Some(Role::BlockedInPlace)))
+    with_role(|role| matches!(role, Some(Role::BlockedInPlace)))
 }
 
 /// While this guard exists the worker is *blocked in place*: its task blocks the thread, and it has no

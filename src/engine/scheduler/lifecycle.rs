@@ -87,8 +87,7 @@
 //! steps 2 and 3 whenever it comes back.
 
 use super::count::Remaining;
-use super::enqueue::Notice;
-use super::role::{self, Role};
+use super::enqueue::{Notice, Role, play};
 use super::shared::Shared;
 use super::sleeps::SleepHooks;
 use super::slice;
@@ -166,7 +165,7 @@ impl Shared {
         }
         self.add_awake();
         let life = |shared: &Arc<Self>| {
-            role::play(&Role::Drainer, || shared.drain(Some(&shared.shutdown.drainer)));
+            play(&Role::Drainer, || shared.drain(Some(&shared.shutdown.drainer)));
             shared.threads.lock().drains = false;
             shared.remove_awake();
         };
@@ -505,7 +504,7 @@ fn worker_thread(shared: &Arc<Shared>, index: usize) {
         shared.slots.raise(index + 1);
         let role = Role::Worker(worker);
         let Role::Worker(worker) = &role else { unreachable!("just made") };
-        let after = role::play(&role, || work_until_surplus(shared, worker, index));
+        let after = play(&role, || work_until_surplus(shared, worker, index));
         let Role::Worker(worker) = role else { unreachable!("a role does not change") };
         let parker = worker.leave();
         if after == AfterTasks::End || rest(shared, index, &parker) == AfterTasks::End {
@@ -547,7 +546,7 @@ fn rest(shared: &Arc<Shared>, index: usize, parker: &Parker) -> AfterTasks {
         drop(threads);
         // In the role of one that drains: a destructor that would block the thread is refused, as it is by
         // the other workers.
-        role::play(&Role::Drainer, || shared.worker_ends(index));
+        play(&Role::Drainer, || shared.worker_ends(index));
         return AfterTasks::End;
     }
     if index < shared.size.staying() {

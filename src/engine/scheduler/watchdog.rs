@@ -66,8 +66,8 @@ mod report;
 
 pub(super) use decision::needs_replacement;
 
+use super::enqueue::{Dispatcher, Role, play};
 use super::histogram::RARE_POLL;
-use super::role::{self, Dispatcher, Role};
 use super::shared::Shared;
 use super::slice;
 use super::slots::position;
@@ -371,7 +371,7 @@ impl WatchdogThread {
             self.delivered |= busy && !self.wakes.is_empty();
             // In the role only while wakers are called and chains are sent: what another piece of foreign
             // code on this thread wakes (a collector of warnings) must not be collected.
-            role::play(role, || wakers::wake_all(&mut self.wakes));
+            play(role, || wakers::wake_all(&mut self.wakes));
             if let Role::Dispatcher(dispatcher) = role {
                 dispatcher.flush();
             }

@@ -89,7 +89,7 @@ use std::iter;
 use std::task::Waker;
 use std::time::Instant;
 
-pub(super) struct Worker {
+pub(crate) struct Worker {
     shared: Arc<Shared>,
     own: OwnQueues,
     /// Which of the queues here is next, when to look outside, and what tasks cost.

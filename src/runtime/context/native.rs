@@ -2,7 +2,7 @@
 
 use super::{Handle, expect, with};
 use crate::engine::driver::Driver;
-use crate::engine::scheduler;
+use crate::engine::scheduler::{self, Here};
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::JoinHandle;
 use crate::engine::task::origin::Origin;
@@ -34,7 +34,7 @@ pub(super) fn enter_tokio(handle: &Handle) -> Guard {
 /// Returns whether the calling thread is in a runtime.
 #[inline]
 pub fn is_inside() -> bool {
-    scheduler::spawns_here() || with(|handle| handle.is_some())
+    scheduler::here(|here| here.is_some()) || with(|handle| handle.is_some())
 }
 
 /// Returns the index of the worker that the calling thread is, if it is one; 0 on the thread that runs the
@@ -72,10 +72,10 @@ pub(crate) fn with_driver<R>(f: impl FnOnce(&Arc<Driver>, usize) -> R) -> R {
 /// [`with_driver`] where being outside a runtime is no mistake: `None`, without calling `f`.
 #[inline]
 pub(crate) fn try_with_driver<R>(f: impl FnOnce(&Arc<Driver>, usize) -> R) -> Option<R> {
-    if scheduler::spawns_here() {
-        return Some(scheduler::with_driver_here(f));
-    }
-    with(|handle| handle.map(|handle| f(handle.driver(), usize::MAX)))
+    scheduler::here(|here| match here.map(Here::driver) {
+        Some((driver, worker)) => Some(f(driver, worker)),
+        None => with(|handle| handle.map(|handle| f(handle.driver(), usize::MAX))),
+    })
 }
 
 /// Calls `wake`, which may wake several tasks of a worker's queue as one.
@@ -94,10 +94,14 @@ pub(crate) fn spawn<F>(future: F, origin: impl Origin) -> JoinHandle<F::Output>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
-    if scheduler::spawns_here() {
-        scheduler::spawn_here(future, origin)
-    } else {
-        spawn_elsewhere(future, origin)
+    // The future comes back out of the closure, in which the caller's place would be lost.
+    let spawned = scheduler::here(|here| match here {
+        Some(here) => Ok(here.spawn(future, origin)),
+        None => Err((future, origin)),
+    });
+    match spawned {
+        Ok(join) => join,
+        Err((future, origin)) => spawn_elsewhere(future, origin),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::{Shared, Worker};
 use crate::engine::park::Parker;
+use crate::engine::scheduler::enqueue::Dispatcher;
 use crate::engine::scheduler::idle::LastLook;
 use crate::engine::scheduler::loom::{bounded, go_home, last_of, scheduler, up_to, worker};
-use crate::engine::scheduler::role::Dispatcher;
 use crate::engine::scheduler::slots::Stall;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, both_ways, thread};

@@ -12,10 +12,10 @@
 //!        └──────────────────────────── wake ────────────────────────────────┘
 //! ```
 //!
-//! This is the usual path; `enqueue` has them all. A worker that brings tasks in from the injector or its wake
-//! channel takes several at once, into its deque. The tasks that the driver thread wakes in one round reach
-//! the wake channel of their worker as one chain. A task that was woken during its poll, or that makes room
-//! in the next slot for a newer one, goes to the deque.
+//! This is the usual path; `enqueue` has them all. A worker that brings tasks in from the injector or its
+//! wake channel takes several at once, into its deque. The tasks that the driver thread wakes in one round
+//! reach the wake channel of their worker as one chain. A task that was woken during its poll, or that makes
+//! room in the next slot for a newer one, goes to the deque.
 //!
 //! | file | what it is |
 //! |---|---|
@@ -32,8 +32,6 @@
 //! | `histogram` | how often polls, and waits for a poll, took how long |
 //! | `recorder` | starts and stops a recording of what the workers do |
 //! | `watchdog` | the driver thread: fetches events while no worker is idle, helps tasks behind long polls |
-//! | `stall_hook` | what the watchdog tells of polls that last |
-//! | `thread_number` | the number by which the system knows a worker's thread |
 //! | `in_place` | a worker whose task blocks the thread, and says so |
 //! | `slice` | how soon the system lets a thread run that has been woken |
 //! | `awake_threads`, `quiescence` | how many threads are awake: a paused clock jumps when none is |
@@ -132,8 +130,6 @@ mod size;
 mod sleeps;
 mod slice;
 mod slots;
-mod stall_hook;
-mod thread_number;
 mod threads;
 mod watchdog;
 mod worker;
@@ -148,8 +144,7 @@ pub(crate) use recorder::{NextRecords, Recording, Track};
 pub(crate) use shared::{Shared, WorkerEntry};
 pub(crate) use sleeps::{SleepHooks, Sleeps};
 pub(crate) use slots::MAX_WORKERS;
-pub(crate) use stall_hook::{StallHook, WorkerStall};
-pub(crate) use threads::{SPARES_VARIABLE, ThreadConfig, ThreadSetup};
+pub(crate) use threads::{SPARES_VARIABLE, StallHook, ThreadConfig, ThreadSetup, WorkerStall};
 
 #[cfg(all(test, liten_loom))]
 mod loom;

@@ -8,7 +8,6 @@
 use super::count::Count;
 use super::histogram::Histogram;
 use super::sleeps::Sleeps;
-use super::thread_number;
 use crate::engine::park::Unparker;
 use crate::engine::queue::local::{Local, Stealer};
 use crate::engine::queue::wake_channel::{NextSlot, WakeChannel};
@@ -164,7 +163,7 @@ impl Slot {
             stall: AtomicU8::new(Stall::None as u8),
             stalled_for: AtomicU64::new(0),
             stalled_at: AtomicU64::new(0),
-            thread: AtomicU32::new(thread_number::NONE),
+            thread: AtomicU32::new(NO_THREAD),
             registry: Registry::new(),
             running: Running::new(),
             stats: Stats::default(),
@@ -315,38 +314,38 @@ impl Slot {
     /// The calling thread works here.
     pub(super) fn note_thread(&self) {
         // Ordering: Relaxed, a number for people: nothing else is read because of it.
-        self.thread.store(thread_number::current(), Ordering::Relaxed);
+        self.thread.store(thread_number(), Ordering::Relaxed);
     }
 
     /// The thread that has worked here rests from now on.
     pub(super) fn note_rest(&self) {
         // Ordering: Relaxed, see `note_thread`.
-        self.thread.store(thread_number::RESTS, Ordering::Relaxed);
+        self.thread.store(RESTING_THREAD, Ordering::Relaxed);
     }
 
     /// The calling thread does not work here any more.
     pub(super) fn forget_thread(&self) {
         // Ordering: Relaxed, see `note_thread`.
-        self.thread.store(thread_number::NONE, Ordering::Relaxed);
+        self.thread.store(NO_THREAD, Ordering::Relaxed);
     }
 
     /// Whether a thread works here.
     pub(super) fn has_thread(&self) -> bool {
         // Ordering: Relaxed, see `note_thread`.
-        ![thread_number::NONE, thread_number::RESTS].contains(&self.thread.load(Ordering::Relaxed))
+        ![NO_THREAD, RESTING_THREAD].contains(&self.thread.load(Ordering::Relaxed))
     }
 
     /// Whether the thread that has worked here rests.
     pub(super) fn rests(&self) -> bool {
         // Ordering: Relaxed, see `note_thread`.
-        self.thread.load(Ordering::Relaxed) == thread_number::RESTS
+        self.thread.load(Ordering::Relaxed) == RESTING_THREAD
     }
 
     /// The system's number of the thread that works here, where there is one.
     pub(super) fn thread(&self) -> Option<u32> {
         // Ordering: Relaxed, see `note_thread`.
         let thread = self.thread.load(Ordering::Relaxed);
-        let is_none = [thread_number::NONE, thread_number::UNKNOWN, thread_number::RESTS];
+        let is_none = [NO_THREAD, UNKNOWN_THREAD, RESTING_THREAD];
         (!is_none.contains(&thread)).then_some(thread)
     }
 }
@@ -354,6 +353,28 @@ impl Slot {
 /// See [`Slot::position`]. `is_between`: the worker is not in a poll.
 pub(super) fn position(progress: u64, is_between: bool) -> u64 {
     2 * progress + u64::from(is_between)
+}
+
+/// In the place of the system's number of a thread, by which other threads can ask the system what that one
+/// does: there is no thread. None has this number.
+const NO_THREAD: u32 = 0;
+
+/// In the place of a number that the system does not tell. No thread has it either.
+const UNKNOWN_THREAD: u32 = u32::MAX;
+
+/// In the place of the number of a thread that rests. No thread has this one, too.
+const RESTING_THREAD: u32 = u32::MAX - 1;
+
+/// The system's number of the calling thread: one system call, once per worker.
+#[cfg(all(target_os = "linux", not(any(miri, all(test, any(liten_loom, liten_shuttle))))))]
+fn thread_number() -> u32 {
+    u32::try_from(nix::unistd::gettid().as_raw()).unwrap_or(UNKNOWN_THREAD)
+}
+
+/// Other systems tell nothing about a thread by its number.
+#[cfg(not(all(target_os = "linux", not(any(miri, all(test, any(liten_loom, liten_shuttle)))))))]
+fn thread_number() -> u32 {
+    UNKNOWN_THREAD
 }
 
 impl Deques {

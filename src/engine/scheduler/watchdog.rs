@@ -62,7 +62,6 @@
 
 mod decision;
 pub(super) mod flags;
-mod report;
 
 pub(super) use decision::needs_replacement;
 
@@ -71,12 +70,13 @@ use super::histogram::RARE_POLL;
 use super::shared::Shared;
 use super::slice;
 use super::slots::position;
-use super::stall_hook::WorkerStall;
+use super::threads::WorkerStall;
 use crate::engine::driver::seat::SeatGuard;
 use crate::engine::park::{Announced, Parker};
 use crate::engine::recycler::{self, QUIET};
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock};
+use crate::engine::task::RunningTask;
 use crate::engine::wakers;
 use decision::{History, LOOK, ORDERS, ORDERS_PER_WORKER, Order, Snapshot, WorkerSnapshot};
 use std::task::Waker;
@@ -350,7 +350,7 @@ impl WatchdogThread {
                     let running = shared.slots.get(index).running.read();
                     let still = self.history.still(index, now);
                     let most_spares = shared.spares_used_up();
-                    wakers::guard(|| report::blocked(index, running, still, most_spares));
+                    wakers::guard(|| warn_of_blocked(index, running, still, most_spares));
                 }
                 Order::Suspect(index) => self.tell_of_stall(shared, index),
                 Order::Slow(index) => {
@@ -488,6 +488,36 @@ impl WatchdogThread {
         }
     }
 }
+
+/// Warns the collector of the crate tracing of a worker that is blocked. Without that crate there is no
+/// warning; `RuntimeMetrics::blocked_poll_count` counts.
+///
+/// `worker` has been in one poll for `time`, and no other worker is free. `task`: whose poll it is; none
+/// if the worker is in a waker. `most_spares`: how many spare workers there may be, if there are as many.
+#[cfg(feature = "tracing")]
+fn warn_of_blocked(
+    worker: usize,
+    task: Option<RunningTask>,
+    time: Duration,
+    most_spares: Option<usize>,
+) {
+    let variable = super::SPARES_VARIABLE;
+    let limit = most_spares.map_or_else(String::new, |most| {
+        format!("; at most {most} spare workers may run: see max_spare_workers and {variable}")
+    });
+    tracing::warn!(
+        target: "liten::blocked",
+        worker,
+        task.id = task.map(|task| display(task.id())),
+        task.spawned_at = task.map(|task| display(task.spawned_at())),
+        blocked_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+        "a task blocks its worker and no other worker is free; use spawn_blocking, or yield more \
+         often{limit}",
+    );
+}
+
+#[cfg(not(feature = "tracing"))]
+fn warn_of_blocked(_: usize, _: Option<RunningTask>, _: Duration, _: Option<usize>) {}
 
 #[cfg(all(test, liten_loom))]
 mod loom;

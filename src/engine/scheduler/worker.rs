@@ -252,7 +252,7 @@ impl Worker {
         if self.policy.take_next_turn() {
             return Some(task);
         }
-        self.enqueue(task, Reason::Moved);
+        self.moved(task);
         None
     }
 
@@ -326,7 +326,7 @@ impl Worker {
     fn take_channel(&self, slot: &Slot) -> Option<Hot> {
         let mut batch = slot.channel.take_all();
         let first = batch.next()?;
-        batch.for_each(|task| self.enqueue(task, Reason::Moved));
+        batch.for_each(|task| self.moved(task));
         Some(first)
     }
 
@@ -395,7 +395,7 @@ impl Worker {
         let before = self.own.ready.len();
         let room = self.policy.begin_look(before);
         let received = self.own.slot.channel.take_all();
-        came |= received.map(|task| self.enqueue(task, Reason::Moved)).count() > 0;
+        came |= received.map(|task| self.moved(task)).count() > 0;
         let brought = if room == 0 { None } else { self.take_batch(room) };
         came |= brought.is_some();
         let after = self.own.ready.len();
@@ -419,7 +419,7 @@ impl Worker {
                 continue;
             }
             let found = slot.channel.take_all().chain(slot.next.take());
-            came |= found.map(|task| self.enqueue(task, Reason::Moved)).count() > 0;
+            came |= found.map(|task| self.moved(task)).count() > 0;
             if let Some(ready) = slot.ready() {
                 came |= ready.move_into(&self.own.ready, INTAKE);
             }
@@ -526,10 +526,10 @@ impl Worker {
         }
     }
 
-    /// See [`Shared::enqueue`]. A helper is a worker like any other, but for [`Reason::LeftToOthers`].
-    #[inline(always)]
-    fn enqueue(&self, task: Hot, reason: Reason) {
-        self.shared.enqueue(Pusher::Worker(&self.own, reason), task);
+    /// A task that was queued already comes to the back of the ready deque.
+    #[inline]
+    fn moved(&self, task: Hot) {
+        self.shared.enqueue(Pusher::Worker(&self.own, Reason::Moved), task);
     }
 
     /// A task was spawned on this thread.
@@ -537,7 +537,7 @@ impl Worker {
     pub(super) fn spawned(&self, task: Hot) {
         self.own.slot.stats.spawned.add(1);
         self.note_now(|| Event::Spawn(task.identity()));
-        self.enqueue(task, Reason::Spawned);
+        self.shared.enqueue(Pusher::Worker(&self.own, Reason::Spawned), task);
     }
 
     #[inline]
@@ -581,13 +581,13 @@ impl Runner for Worker {
 
     #[inline]
     fn requeue(&self, task: Hot) {
-        self.enqueue(task, Reason::Requeued);
+        self.shared.enqueue(Pusher::Worker(&self.own, Reason::Requeued), task);
     }
 
     #[inline]
     fn yielded(&self, task: Hot) {
         let reason = if self.helps.get() { Reason::LeftToOthers } else { Reason::Yielded };
-        self.enqueue(task, reason);
+        self.shared.enqueue(Pusher::Worker(&self.own, reason), task);
     }
 
     fn home_worker(&self) -> u16 {

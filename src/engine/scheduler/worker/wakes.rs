@@ -15,7 +15,7 @@
 
 use super::{WokenBatch, Worker};
 use crate::engine::recorder::Event;
-use crate::engine::scheduler::enqueue::Reason;
+use crate::engine::scheduler::enqueue::{Pusher, Reason};
 use crate::engine::task::header::Hot;
 use crate::engine::wakers;
 use std::task::Waker;
@@ -36,25 +36,26 @@ impl Worker {
         self.note_now(|| Event::Wake(task.identity()));
         match self.batch.get() {
             Some(batch) => self.woken_together(task, batch),
-            None => self.enqueue(task, Reason::Woken),
+            None => self.shared.enqueue(Pusher::Worker(&self.own, Reason::Woken), task),
         }
     }
 
     fn woken_together(&self, task: Hot, batch: WokenBatch) {
+        let by = |reason| Pusher::Worker(&self.own, reason);
         let batch = match batch {
             WokenBatch::Empty => {
-                self.enqueue(task, Reason::FirstOfBatch);
+                self.shared.enqueue(by(Reason::FirstOfBatch), task);
                 WokenBatch::One
             }
             WokenBatch::One => {
                 // The first one is not the only one: it may have to go behind all that are queued.
                 let first = self.own.slot.next.take();
-                first.into_iter().for_each(|first| self.enqueue(first, Reason::Moved));
-                self.enqueue(task, Reason::InBatch);
+                first.into_iter().for_each(|first| self.moved(first));
+                self.shared.enqueue(by(Reason::InBatch), task);
                 WokenBatch::SEVERAL
             }
             WokenBatch::Several { untold } => {
-                self.enqueue(task, Reason::InBatch);
+                self.shared.enqueue(by(Reason::InBatch), task);
                 if untold == MOST_UNTOLD {
                     self.notify_of_batch();
                     WokenBatch::SEVERAL

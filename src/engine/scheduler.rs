@@ -17,6 +17,10 @@
 //! reach the wake channel of their worker as one chain. A task that was woken during its poll, or that makes
 //! room in the next slot for a newer one, goes to the deque.
 //!
+//! The way of a wake is `waker`, `state` and `header` of the task, then `enqueue`, with `worker/wakes` on a
+//! worker, and the queue. If a worker is to be told, it goes on through `idle`, `slots`, `park` and the
+//! driver.
+//!
 //! | file | what it is |
 //! |---|---|
 //! | `worker` | the loop of one thread: where it looks for a task, in which order, and how it parks |

@@ -74,11 +74,10 @@ mod current_thread;
 #[doc(hidden)]
 pub mod door;
 mod drive;
-pub(crate) mod facts;
 mod handle;
 mod id;
 pub(crate) mod incidents;
-mod local;
+pub(crate) mod local;
 mod local_runtime;
 mod local_set;
 pub(crate) mod local_thread;
@@ -92,14 +91,13 @@ mod shutdown;
 #[path = "../tests/shuttle/schedules.rs"]
 mod shuttle;
 mod slow_poll;
-mod slow_polls;
+pub(crate) mod slow_polls;
 #[cfg_attr(
     not(feature = "insight"),
     allow(dead_code, reason = "only insight's page keeps descriptors")
 )]
 pub(crate) mod spare_descriptors;
 mod task_hooks;
-pub(crate) mod task_list;
 pub(crate) mod thread_activity;
 mod tokio_context;
 pub(crate) mod tokio_words;

@@ -291,7 +291,6 @@ const CLOCK: Confined = Confined {
         ("src/runtime/drive.rs", "how long the thread was busy, twice per sleep"),
         ("src/runtime/shutdown.rs", "how long a bounded shutdown has waited"),
         ("src/runtime/blocking_task.rs", "since when a job waits, and since when it runs"),
-        ("src/runtime/facts.rs", "how long that is, once per dump"),
         (
             "src/runtime/thread_activity/linux.rs",
             "when a thread had used so much, twice per slow poll",
@@ -316,6 +315,7 @@ const CLOCK: Confined = Confined {
         ("src/time", "deadlines relative to now"),
         ("src/hyper/timer.rs", "hyper asks its timer for the time"),
         ("src/component/native.rs", "a host's clock"),
+        ("src/insight/facts.rs", "how long blocking work waits and runs, once per dump"),
         ("src/insight/cold.rs", "since when tasks wait, twice per dump while a page is open"),
         ("src/insight/server/picture.rs", "how old a picture is, once per request"),
         ("src/insight/await_tree.rs", "until when a dump waits for its trees"),

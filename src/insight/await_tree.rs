@@ -6,12 +6,12 @@ mod symbols;
 
 use self::frames::Frame;
 use self::symbols::Symbols;
+use super::task_list::TaskList;
 use crate::engine::impls::impl_error;
 use crate::engine::task::short::{end, short};
 use crate::engine::task::traced::{Answer, Request, Traced};
 use crate::engine::task::{Polled, TaskId, current};
 use crate::runtime::Handle;
-use crate::runtime::task_list::TaskList;
 use std::collections::HashMap;
 use std::fmt;
 use std::io;

@@ -52,13 +52,13 @@
 use super::cold::{self, Marks};
 use super::deadlocked_task::DeadlockedTask;
 use super::task_info::TaskInfo;
+use super::task_list::TaskList;
 use super::tasks::Tasks;
 use super::wait::Wait;
 use crate::engine::sync_shim::StaticMutexGuard;
 use crate::engine::task::registry::ListEntry;
 use crate::engine::task::waiting::{self, Note};
 use crate::engine::task::{Mark, PrimitiveKind, TaskId, holders};
-use crate::runtime::task_list::TaskList;
 use crate::runtime::{Handle, Id};
 use std::collections::{HashMap, HashSet};
 

@@ -1,11 +1,11 @@
 //! The walk through all live tasks.
 
 use super::task_info::TaskInfo;
+use super::task_list::TaskList;
 use crate::engine::impls::impl_debug;
 use crate::engine::task::RunningTask;
 use crate::engine::task::registry::ListEntry;
 use crate::runtime::Handle;
-use crate::runtime::task_list::TaskList;
 use std::vec;
 
 impl Handle {

@@ -1,10 +1,10 @@
 //! What can be said of one worker.
 
+use super::facts::WorkerFacts;
 use crate::engine::impls::impl_display;
 use crate::engine::task::RunningTask;
 use crate::engine::task::running::NamedTask;
 use crate::runtime::ThreadActivity;
-use crate::runtime::facts::WorkerFacts;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;

@@ -36,7 +36,7 @@ impl BlockingJob {
     }
 
     /// Since when it waits for a thread.
-    pub(super) fn queued(&self) -> Instant {
+    pub(crate) fn queued(&self) -> Instant {
         self.queued
     }
 }

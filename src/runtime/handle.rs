@@ -1,7 +1,7 @@
 //! A handle to a runtime: cheap to clone, for any thread, outlives the runtime without harm.
 
 use super::block_on::{self, PresenceGuard};
-use super::blocking_task::{BlockingJob, BlockingTasks};
+use super::blocking_task::{BlockingJob, BlockingTasks, RunningJob};
 use super::current_thread::CurrentThread;
 use super::door::{boxed_if_large, is_large};
 use super::drive::AroundSleeps;
@@ -395,7 +395,7 @@ impl Handle {
         polled.chain(self.inner.blocking_tasks.running()).collect()
     }
 
-    pub(super) fn tasks_polled_by_workers(&self) -> impl Iterator<Item = RunningTask> {
+    pub(crate) fn tasks_polled_by_workers(&self) -> impl Iterator<Item = RunningTask> {
         let workers = self.scheduler().map(|scheduler| scheduler.running_tasks());
         workers.into_iter().flatten()
     }
@@ -408,6 +408,25 @@ impl Handle {
 
     pub(crate) fn driver(&self) -> &Arc<Driver> {
         &self.inner.driver
+    }
+
+    pub(crate) fn slow_polls(&self) -> &SlowPolls {
+        &self.inner.slow_polls
+    }
+
+    pub(crate) fn blocking_pool(&self) -> &blocking::Pool<BlockingJob> {
+        &self.inner.blocking
+    }
+
+    /// The blocking work that is being done.
+    pub(crate) fn blocking_jobs(&self) -> Vec<RunningJob> {
+        self.inner.blocking_tasks.jobs()
+    }
+
+    /// The executors of a runtime without workers, and of pinned tasks.
+    pub(crate) fn executors(&self) -> Vec<Arc<LocalShared>> {
+        let own = self.inner.flavor.local().cloned();
+        own.into_iter().chain(self.inner.pinned.executors()).collect()
     }
 
     /// Whether a thread notices when this runtime has nothing to do, so that its clock may be stopped.

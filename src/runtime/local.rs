@@ -602,7 +602,7 @@ impl LocalShared {
     }
 
     /// Puts tasks that have been cold into `list`: see [`Registry::list`].
-    pub(super) fn list_tasks(
+    pub(crate) fn list_tasks(
         &self,
         from: usize,
         marks: bool,
@@ -612,7 +612,7 @@ impl LocalShared {
     }
 
     /// Asks tasks that have been cold for a traced poll: see [`Registry::trace`].
-    pub(super) fn trace_tasks(&self, wanted: &mut impl FnMut(TaskId) -> bool) {
+    pub(crate) fn trace_tasks(&self, wanted: &mut impl FnMut(TaskId) -> bool) {
         self.registry.trace(wanted);
     }
 

@@ -19,7 +19,7 @@ pub struct SlowPoll {
 
 impl SlowPoll {
     /// It has lasted for `time` at least.
-    pub(super) fn extend(&mut self, time: Duration) {
+    pub(crate) fn extend(&mut self, time: Duration) {
         self.duration = self.duration.max(time);
     }
 

@@ -14,14 +14,14 @@ use super::thread_activity::{self, ThreadActivity, ThreadUse};
 use crate::engine::scheduler::{StallHook, WorkerStall};
 use crate::engine::sync_shim::{Arc, Mutex, clock};
 use crate::engine::wakers;
-pub(super) use record::KeptPoll;
+pub(crate) use record::KeptPoll;
 use record::Record;
 use std::time::Duration;
 
 /// What a user wants to be called.
 pub(super) type OnSlowPoll = Arc<dyn Fn(&SlowPoll) + Send + Sync>;
 
-pub(super) struct SlowPolls {
+pub(crate) struct SlowPolls {
     after: Duration,
     /// `None` also when the runtime has begun to end: the function may own a handle, which owns this.
     told: Mutex<Option<OnSlowPoll>>,
@@ -78,7 +78,7 @@ impl SlowPolls {
 
     /// What `thread` does, on which a worker is at this position. `None` if that `is_over`: what was seen may
     /// belong to something else.
-    pub(super) fn activity(
+    pub(crate) fn activity(
         &self,
         worker: usize,
         position: u64,
@@ -92,12 +92,12 @@ impl SlowPolls {
     }
 
     /// The last slow polls.
-    pub(super) fn kept(&self) -> Vec<KeptPoll> {
+    pub(crate) fn kept(&self) -> Vec<KeptPoll> {
         self.record.lock().kept()
     }
 
     /// How long a poll lasts that is slow.
-    pub(super) fn after(&self) -> Duration {
+    pub(crate) fn after(&self) -> Duration {
         self.after
     }
 

@@ -24,12 +24,12 @@ pub(super) struct Record {
 }
 
 #[derive(Debug, Clone)]
-pub(in crate::runtime) struct KeptPoll {
-    pub(in crate::runtime) slow: SlowPoll,
+pub(crate) struct KeptPoll {
+    pub(crate) slow: SlowPoll,
     /// Which poll of the worker it is.
-    pub(in crate::runtime) position: u64,
+    pub(crate) position: u64,
     /// `None`: it is under way, as far as the driver thread has seen.
-    pub(in crate::runtime) ended: Option<Instant>,
+    pub(crate) ended: Option<Instant>,
 }
 
 impl Record {

@@ -1,30 +1,30 @@
 //! What a runtime knows of itself at one moment, for the dump: read from the outside, part after part, while
 //! its threads go on. So numbers of different parts need not fit together.
 
-use super::blocking_task::{BlockingJob, RunningJob};
-use super::handle::Handle;
-use super::slow_poll::SlowPoll;
-use super::slow_polls::KeptPoll;
-use super::thread_activity::ThreadActivity;
 use crate::engine::blocking::PoolCounts;
 use crate::engine::driver::SourceEntry;
 use crate::engine::scheduler::{Shared, WorkerEntry};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::task::waker::task_of;
 use crate::engine::task::{RunningTask, TaskId};
+use crate::runtime::Handle;
+use crate::runtime::SlowPoll;
+use crate::runtime::ThreadActivity;
+use crate::runtime::blocking_task::{BlockingJob, RunningJob};
+use crate::runtime::slow_polls::KeptPoll;
 use std::time::{Duration, Instant};
 
 /// One worker, with its index.
-pub(crate) struct WorkerFacts {
-    pub(crate) index: usize,
-    pub(crate) entry: WorkerEntry,
+pub(super) struct WorkerFacts {
+    pub(super) index: usize,
+    pub(super) entry: WorkerEntry,
     /// `None`: it is not in one poll for long.
-    pub(crate) activity: Option<ThreadActivity>,
+    pub(super) activity: Option<ThreadActivity>,
 }
 
 impl Handle {
     /// Empty without workers.
-    pub(crate) fn worker_facts(&self) -> Vec<WorkerFacts> {
+    pub(super) fn worker_facts(&self) -> Vec<WorkerFacts> {
         let facts = |scheduler: &Arc<Shared>| {
             let entries = scheduler.worker_entries();
             entries.map(|(index, entry)| self.facts_of(scheduler, index, entry)).collect()
@@ -35,15 +35,14 @@ impl Handle {
     fn facts_of(&self, scheduler: &Shared, index: usize, entry: WorkerEntry) -> WorkerFacts {
         let lasts = !entry.time.is_zero() || entry.is_blocked_in_place;
         let has_moved = || scheduler.has_moved(index, &entry);
-        let look =
-            || self.inner.slow_polls.activity(index, entry.position, entry.thread, has_moved);
+        let look = || self.slow_polls().activity(index, entry.position, entry.thread, has_moved);
         let activity = if lasts { look() } else { None };
         WorkerFacts { index, entry, activity }
     }
 
     /// How many polls each worker has begun, and the task that it polls; of a runtime without workers, the
     /// thread that drives it.
-    pub(crate) fn polls(&self) -> Vec<(u64, Option<RunningTask>)> {
+    pub(super) fn polls(&self) -> Vec<(u64, Option<RunningTask>)> {
         match self.scheduler() {
             Some(scheduler) => {
                 scheduler.worker_entries().map(|(_, entry)| (entry.polls, entry.task)).collect()
@@ -55,19 +54,19 @@ impl Handle {
     }
 
     /// How many spare workers there may be, if there are as many.
-    pub(crate) fn spares_used_up(&self) -> Option<usize> {
+    pub(super) fn spares_used_up(&self) -> Option<usize> {
         self.scheduler()?.spares_used_up()
     }
 
     /// How many live tasks workers run.
-    pub(crate) fn tasks_of_workers(&self) -> usize {
+    pub(super) fn tasks_of_workers(&self) -> usize {
         let tasks = self.scheduler().map_or(0, |scheduler| scheduler.alive_tasks());
         usize::try_from(tasks).unwrap_or(usize::MAX)
     }
 
     /// The last slow polls, and how long ago each has ended; `None` if it is under way.
-    pub(crate) fn last_slow_polls(&self) -> Vec<(SlowPoll, Option<Duration>)> {
-        let kept = self.inner.slow_polls.kept();
+    pub(super) fn last_slow_polls(&self) -> Vec<(SlowPoll, Option<Duration>)> {
+        let kept = self.slow_polls().kept();
         // Not before that: a worker that has moved since has ended the poll.
         let entries = |scheduler: &Arc<Shared>| scheduler.worker_entries().collect::<Vec<_>>();
         let entries = self.scheduler().map(entries).unwrap_or_default();
@@ -90,36 +89,36 @@ impl Handle {
     }
 
     /// How long a poll lasts that is slow.
-    pub(crate) fn slow_after(&self) -> Duration {
-        self.inner.slow_polls.after()
+    pub(super) fn slow_after(&self) -> Duration {
+        self.slow_polls().after()
     }
 
     /// How many timers wait.
-    pub(crate) fn timers(&self) -> usize {
-        self.inner.driver.timers().count()
+    pub(super) fn timers(&self) -> usize {
+        self.driver().timers().count()
     }
 
     /// How many sources are registered.
-    pub(crate) fn sources(&self) -> usize {
-        self.inner.driver.source_count()
+    pub(super) fn sources(&self) -> usize {
+        self.driver().source_count()
     }
 
     /// Calls `each` with the tasks that wait for timers, and how long those still take.
-    pub(crate) fn list_timers(&self, each: impl FnMut(TaskId, Duration)) {
-        self.inner.driver.timers().list(task_of, each);
+    pub(super) fn list_timers(&self, each: impl FnMut(TaskId, Duration)) {
+        self.driver().timers().list(task_of, each);
     }
 
     /// Calls `each` with all sources, and the first tasks that wait for each of them.
-    pub(crate) fn list_sources(&self, each: impl FnMut(SourceEntry<'_, TaskId>)) {
-        self.inner.driver.list_sources(task_of, each);
+    pub(super) fn list_sources(&self, each: impl FnMut(SourceEntry<'_, TaskId>)) {
+        self.driver().list_sources(task_of, each);
     }
 
     /// The counts of the blocking pool, with the time for which the first job has waited for a thread; and
     /// the work that is being done, with the time since it has begun.
-    pub(crate) fn pool_facts(&self) -> (PoolCounts<Duration>, Vec<(RunningJob, Duration)>) {
+    pub(super) fn pool_facts(&self) -> (PoolCounts<Duration>, Vec<(RunningJob, Duration)>) {
         let since = |moment: Instant| clock::now().saturating_duration_since(moment);
-        let jobs = self.inner.blocking_tasks.jobs().into_iter();
+        let jobs = self.blocking_jobs().into_iter();
         let jobs = jobs.map(|job| (job.clone(), since(job.begun))).collect();
-        (self.inner.blocking.counts(|job| since(BlockingJob::queued(job))), jobs)
+        (self.blocking_pool().counts(|job| since(BlockingJob::queued(job))), jobs)
     }
 }

@@ -3,15 +3,15 @@
 //! A thread that lists a million tasks must not keep a worker from one of them. So each call looks at a few
 //! entries under a worker's lock, and the tasks that come and go in between make no difference to the others.
 
-use super::handle::Handle;
-use super::local::LocalShared;
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::registry::ListEntry;
 use crate::engine::task::{RunningTask, TaskId};
+use crate::runtime::Handle;
+use crate::runtime::local::LocalShared;
 use std::collections::HashSet;
 
 /// A walk through the tasks of a runtime that have waited once at least.
-pub(crate) struct TaskList {
+pub(super) struct TaskList {
     handle: Handle,
     /// The executors of a runtime without workers, and of pinned tasks.
     executors: Vec<Arc<LocalShared>>,
@@ -22,20 +22,19 @@ pub(crate) struct TaskList {
 }
 
 impl TaskList {
-    pub(crate) fn new(handle: &Handle) -> Self {
-        let own = handle.inner.flavor.local().cloned();
-        let executors = own.into_iter().chain(handle.inner.pinned.executors()).collect();
+    pub(super) fn new(handle: &Handle) -> Self {
+        let executors = handle.executors();
         Self { handle: handle.clone(), executors, registry: 0, from: 0, marks: false }
     }
 
     /// Returns one that marks the tasks which it meets: see `State::mark`.
-    pub(crate) fn marking(handle: &Handle) -> Self {
+    pub(super) fn marking(handle: &Handle) -> Self {
         Self { marks: true, ..Self::new(handle) }
     }
 
     /// Puts the next tasks into `chunk`, which is empty, and returns whether workers run them. `None`: there
     /// are no more.
-    pub(crate) fn next_chunk(&mut self, chunk: &mut Vec<ListEntry>) -> Option<bool> {
+    pub(super) fn next_chunk(&mut self, chunk: &mut Vec<ListEntry>) -> Option<bool> {
         let scheduler = self.handle.scheduler();
         let of_workers = scheduler.map_or(0, |scheduler| scheduler.task_lists());
         loop {
@@ -57,13 +56,13 @@ impl TaskList {
     }
 
     /// Asks the tasks of which `wanted` says so for a traced poll.
-    pub(crate) fn trace(&self, wanted: &mut impl FnMut(TaskId) -> bool) {
+    pub(super) fn trace(&self, wanted: &mut impl FnMut(TaskId) -> bool) {
         self.handle.scheduler().into_iter().for_each(|scheduler| scheduler.trace_tasks(wanted));
         self.executors.iter().for_each(|executor| executor.trace_tasks(wanted));
     }
 
     /// Whether the task is among them.
-    pub(crate) fn has(&self, task: TaskId) -> bool {
+    pub(super) fn has(&self, task: TaskId) -> bool {
         let mut is_there = false;
         self.trace(&mut |id| {
             is_there |= id == task;
@@ -74,7 +73,7 @@ impl TaskList {
 
     /// The tasks that are being polled, whether or not they have waited before; with whether a worker does
     /// it.
-    pub(crate) fn polled(&self) -> Vec<(RunningTask, bool)> {
+    pub(super) fn polled(&self) -> Vec<(RunningTask, bool)> {
         let by_workers = self.handle.tasks_polled_by_workers().map(|task| (task, true));
         let elsewhere = self.handle.tasks_polled_elsewhere().map(|task| (task, false));
         each_once(by_workers.chain(elsewhere))

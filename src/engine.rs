@@ -100,7 +100,6 @@
 //! | `Here` | What the calling thread is to the scheduler that its spawns go to. |
 //! | `Histogram` | How often something took how long. |
 //! | `History` | What the watchdog remembers from one look to the next. |
-//! | `Holder` | Which task holds a lock that others wait for, or receives from a full channel. |
 //! | `Hooked` | A task with the hooks that are called for it. |
 //! | `Hot` | The right to poll a task: a queue has it, or the thread that polls. |
 //! | `Idle` | Which workers are parked, and which search for tasks. |

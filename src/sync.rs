@@ -31,6 +31,7 @@ mod parts;
 mod barrier;
 pub mod broadcast;
 mod guarded;
+pub(crate) mod holders;
 pub mod mpsc;
 mod mutex;
 mod notify;

@@ -100,6 +100,8 @@ const HOUSE: Plan = Plan {
         ("fs", "sync"),
         // On systems without pidfds a signal tells of a child's end.
         ("process", "signal"),
+        // A dump asks who holds a lock.
+        ("insight", "sync"),
         // A signal asks for what was recorded.
         ("insight", "signal"),
     ],
@@ -425,7 +427,7 @@ const CFG: Confined = Confined {
             "threads that wait in `poll` end with the runtime, on Unix",
         ),
         ("src/engine/slab.rs", "the width of a token on 32-bit machines"),
-        ("src/engine/task/holders.rs", "a static cannot have the models' atomics"),
+        ("src/sync/holders.rs", "a static cannot have the models' atomics"),
         (
             "src/engine/driver/selector.rs",
             "shuttle puts a bell in the place of the system's poller",

@@ -20,8 +20,7 @@
 //! and `join`. `registry` lists the tasks of one owner, `running` says which of them a worker polls.
 //! `current` and `budget` belong to the thread. `origin` is what the caller of a spawn says of the task;
 //! `hooks` are what the user wants to be called, and `hooked` calls them. `traced` is a poll that notes where
-//! the task waits. `waiting` notes what a task waits for, such as something of a `primitive_kind`, and
-//! `holders` which tasks hold the locks that others wait for, or receive from the full channels.
+//! the task waits. `waiting` notes what a task waits for, such as something of a `primitive_kind`.
 //!
 //! A task calls upwards through three traits: [`header::Schedule`], and of the thread that polls or ends it
 //! [`header::Runner`] and [`header::Completer`]. The scheduler, local executors and blocking tasks implement
@@ -31,7 +30,6 @@ pub(crate) mod budget;
 pub(crate) mod cell;
 pub(crate) mod current;
 pub(crate) mod header;
-pub(crate) mod holders;
 mod hooked;
 pub(crate) mod hooks;
 mod id;

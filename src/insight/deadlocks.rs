@@ -5,10 +5,9 @@
 //! A task is a *suspect* while it is cold, has one waker, and that waker lies where its note says: with the
 //! end of another task, or in the line of a lock or of a full channel (`engine/task/waiting.rs`). Its
 //! *blocker* is that other task, or the one that holds the lock or receives from the channel
-//! (`engine/task/holders.rs`). The suspects are found in one walk
-//! through all tasks, which marks those that are cold, and looked at once more in a second walk, which
-//! begins after the first has ended. Those that are still marked have been cold all the time in between, so
-//! there is a moment at which all of them were cold.
+//! (`sync/holders.rs`). The suspects are found in one walk through all tasks, which marks those that are
+//! cold, and looked at once more in a second walk, which begins after the first has ended. Those that are
+//! still marked have been cold all the time in between, so there is a moment at which all of them were cold.
 //!
 //! A mark does not say which walk has left it. So there is one proof at a time in the process, and no walk
 //! but the first one of a proof marks. If another one marked a task that has run between the two walks, the
@@ -58,8 +57,9 @@ use super::wait::Wait;
 use crate::engine::sync_shim::StaticMutexGuard;
 use crate::engine::task::registry::ListEntry;
 use crate::engine::task::waiting::{self, Note};
-use crate::engine::task::{Mark, PrimitiveKind, TaskId, holders};
+use crate::engine::task::{Mark, PrimitiveKind, TaskId};
 use crate::runtime::{Handle, Id};
+use crate::sync::holders;
 use std::collections::{HashMap, HashSet};
 
 /// No more suspects than this are looked at. With more of them, less is proven.

@@ -29,11 +29,12 @@
 //! Rejected: a counter under a lock, as in tokio, which locks for each release. A release without a waiting
 //! future is one atomic exchange here, and three with a lock.
 
+use super::holders;
 use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::const_fn;
 use crate::engine::task::waker::{clear_note, set_note};
-use crate::engine::task::{PrimitiveKind, budget, current, holders};
+use crate::engine::task::{PrimitiveKind, budget, current};
 use crate::engine::tokio_note::NOTE;
 use crate::engine::wakers::{self, Locked, Place, WaitList, guard};
 use crate::runtime::context;

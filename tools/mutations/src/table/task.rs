@@ -3,7 +3,7 @@
 use super::Mutation;
 
 const STATE: &str = "src/engine/task/state.rs";
-const HOLDERS: &str = "src/engine/task/holders.rs";
+const HOLDERS: &str = "src/sync/holders.rs";
 const REGISTRY: &str = "src/engine/task/registry.rs";
 const HEADER: &str = "src/engine/task/header.rs";
 const RUN: &str = "src/engine/task/run.rs";

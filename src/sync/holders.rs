@@ -22,10 +22,9 @@
 //! releases. For some instructions after a task got a lock it may say that the holder is not known, and if
 //! the first future comes to wait just then, it says so until the lock has the next holder.
 
-use super::id::TaskId;
-use super::primitive_kind::PrimitiveKind;
-use super::waiting::{Note, Wait};
 use crate::engine::sync_shim::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::engine::task::waiting::{Note, Wait};
+use crate::engine::task::{PrimitiveKind, TaskId};
 
 /// How many places a lock looks at for one that is free.
 const LOOKS: usize = 8;

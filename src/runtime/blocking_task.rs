@@ -9,7 +9,6 @@ use crate::engine::task::cell::new_send_task;
 use crate::engine::task::current;
 use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner, Schedule};
 use crate::engine::task::origin::Origin;
-use crate::engine::task::registry::ListEntry;
 use crate::engine::task::{JoinHandle, RunningTask};
 use std::error::Error;
 use std::fmt;
@@ -43,13 +42,15 @@ impl BlockingJob {
 
 impl Job for BlockingJob {
     fn run(self) {
-        self.tasks.clone().list(&self.task.list_entry(), || {
-            self.task.run(&PoolThread);
+        let Self { task, tasks, .. } = self;
+        tasks.list(task.identity(), task.name(), || {
+            task.run(&PoolThread);
         });
     }
 
     fn cancel(self) {
-        self.tasks.clone().list(&self.task.list_entry(), || self.task.cancel(&PoolThread));
+        let Self { task, tasks, .. } = self;
+        tasks.list(task.identity(), task.name(), || task.cancel(&PoolThread));
     }
 
     fn must_run(&self) -> bool {
@@ -77,8 +78,8 @@ impl BlockingTasks {
     }
 
     /// Shows the task in the list while `f` runs or cancels it.
-    fn list(&self, &ListEntry { task, ref name, .. }: &ListEntry, f: impl FnOnce()) {
-        let job = RunningJob { task, name: name.clone(), begun: clock::now() };
+    fn list(&self, task: RunningTask, name: Option<std::sync::Arc<str>>, f: impl FnOnce()) {
+        let job = RunningJob { task, name, begun: clock::now() };
         let key = self.running.lock().insert(job);
         f();
         self.running.lock().remove(key);

@@ -263,6 +263,13 @@ impl Hot {
         self.header().identity()
     }
 
+    /// The name that the task was given.
+    pub(crate) fn name(&self) -> Option<std::sync::Arc<str>> {
+        // SAFETY: a `Hot` exists, so the task is not complete and its live reference keeps the cell alive;
+        // the table is that of this header.
+        unsafe { (self.header().vtable.name)(self.0) }
+    }
+
     /// Queues the task, as a wake does.
     pub(crate) fn queue(self) {
         let Header { vtable, scheduler, .. } = self.header();

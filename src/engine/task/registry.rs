@@ -232,13 +232,5 @@ impl Cold {
     }
 }
 
-impl Hot {
-    /// What the list of live tasks shows of it.
-    pub(crate) fn list_entry(&self) -> ListEntry {
-        // SAFETY: a `Hot` exists, so the task is not complete and its live reference keeps the cell alive.
-        unsafe { ListEntry::of(self.0, false) }
-    }
-}
-
 #[cfg(all(test, liten_loom))]
 mod loom;

@@ -130,7 +130,6 @@
 //! | `Primitive` | A lock, a channel or something else by which tasks wait for each other. |
 //! | `Pushed` | What a push has found in the wake channel: nothing, or other tasks. |
 //! | `Pusher` | The thread that queues a task, and why. |
-//! | `Quantile` | The bound of the bucket in which a share of all counted times ends. |
 //! | `Queue` | Where a hot task waits for a worker. |
 //! | `Quiescent` | A runtime is quiescent while all its tasks and threads wait. |
 //! | `Quiet` | A runtime is quiet when no task is alive. |
@@ -169,7 +168,6 @@
 //! | `Task` | A future that the runtime polls, with its handles and its output. |
 //! | `Timer` | A deadline, and the waker that is called when it has passed. |
 //! | `Traced` | What a poll that notes where its task waits has found. |
-//! | `Track` | What one thread has recorded. |
 //! | `Unpark`, `Unparked`, `Unparker` | Ends the sleep of a parked thread, or prevents the next one. |
 //! | `User` | A runtime, to the depots: they keep free memory while there is one. |
 //! | `Wake`, `Woken` | Makes a cold task hot, or has a hot one polled once more. |

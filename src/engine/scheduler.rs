@@ -144,7 +144,7 @@ pub(crate) use here::{
 };
 pub(crate) use in_place::{block_in_place, is_blocked_in_place};
 pub(crate) use quiescence::{CountsRoots, Presence};
-pub(crate) use recorder::{NextRecords, Recording, Track};
+pub(crate) use recorder::Recording;
 pub(crate) use shared::{Shared, WorkerEntry};
 pub(crate) use sleeps::{SleepHooks, Sleeps};
 pub(crate) use slots::MAX_WORKERS;

@@ -6,6 +6,7 @@
 use super::dump::Dump;
 use super::finding::Finding;
 use super::pool_info::{JobInfo, PoolInfo};
+use super::quantile::Quantile;
 use super::selection::Selected;
 use super::server::picture::{Cost, Picture, Seen};
 use super::shown::{self, program};
@@ -15,7 +16,7 @@ use super::task_info::{TaskInfo, TaskState};
 use super::wait_graph::WaitGraph;
 use super::worker_info::WorkerInfo;
 use crate::engine::scheduler::WorkerCounts;
-use crate::engine::scheduler::histogram::{HistogramCounts, Quantile};
+use crate::engine::scheduler::histogram::HistogramCounts;
 use crate::engine::task::short::{Place, cut, short};
 use crate::engine::task::{RunningTask, TaskId};
 use crate::runtime::{Id, RuntimeFlavor};

@@ -2,8 +2,8 @@
 
 use super::tap::Tap;
 use super::trace::Trace;
+use super::track::NextRecords;
 use crate::engine::impls::impl_debug;
-use crate::engine::scheduler::NextRecords;
 use crate::runtime::Handle;
 use std::num::NonZeroUsize;
 

@@ -1,6 +1,7 @@
 //! A recording that is read while it goes on.
 
-use crate::engine::scheduler::{self, NextRecords, Shared, Track};
+use super::track::{NextRecords, Track};
+use crate::engine::scheduler::{self, Shared};
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::RunningTask;
 use crate::runtime::panics::follow_panics;

@@ -2,9 +2,9 @@
 
 use super::event::Event;
 use super::tap::Tap;
+use super::track::{NextRecords, Track};
 use crate::engine::impls::impl_debug;
 use crate::engine::recorder::{self, Record};
-use crate::engine::scheduler::{NextRecords, Track};
 use crate::engine::task::{Polled, RunningTask, TaskId};
 use crate::runtime::Id;
 use std::collections::HashMap;

@@ -50,17 +50,6 @@ const PANIC: u64 = 8;
 const KIND_BITS: u32 = 8;
 
 impl Record {
-    /// Counts times from `begin` on. What was before that is cut off.
-    pub(crate) fn begin_at(&mut self, begin: u64) {
-        self.at = self.at.saturating_sub(begin);
-        if let Event::Poll { duration, .. }
-        | Event::Sleep { duration }
-        | Event::Turn { duration, .. } = &mut self.event
-        {
-            *duration = (*duration).min(self.at);
-        }
-    }
-
     pub(super) fn words(self) -> Words {
         let of_task = |kind, duration, task: RunningTask| {
             (kind | duration << KIND_BITS, task.id().to_bits(), Some(task.spawned_at()))

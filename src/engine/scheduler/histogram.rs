@@ -6,7 +6,6 @@
 use super::count::Count;
 use crate::engine::nanos::nanos;
 use std::array;
-use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -39,14 +38,6 @@ pub(super) struct Histogram {
 pub(crate) struct HistogramCounts {
     pub(crate) buckets: [u64; BUCKETS],
     pub(crate) sum: Duration,
-}
-
-/// What a share of all times is bounded by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Quantile {
-    Below(Duration),
-    /// It is this long or longer; no more is known.
-    From(Duration),
 }
 
 impl Histogram {
@@ -92,35 +83,6 @@ impl HistogramCounts {
             *bucket += other;
         }
         self.sum += other.sum;
-    }
-
-    pub(crate) fn total(&self) -> u64 {
-        self.buckets.iter().sum()
-    }
-
-    /// The upper bound of the bucket that this share of the counts ends in; for the last bucket, which has
-    /// none, its lower bound. Zero if nothing was counted.
-    pub(crate) fn quantile(&self, share: f64) -> Quantile {
-        let wanted = ((self.total() as f64 * share).ceil() as u64).max(1);
-        let mut counted = 0;
-        let reached = self.buckets.iter().position(|count| {
-            counted += count;
-            counted >= wanted
-        });
-        match reached {
-            None => Quantile::Below(Duration::ZERO),
-            Some(bucket) if bucket == BUCKETS - 1 => Quantile::From(lowest(bucket)),
-            Some(bucket) => Quantile::Below(lowest(bucket + 1)),
-        }
-    }
-}
-
-impl fmt::Display for Quantile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Below(time) => write!(f, "{time:?}"),
-            Self::From(time) => write!(f, "≥ {} s", time.as_secs()),
-        }
     }
 }
 
@@ -187,35 +149,17 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_is_a_bound_of_that_share() {
-        let histogram = Histogram::new();
-        assert_eq!(histogram.read().quantile(0.5), Quantile::Below(Duration::ZERO));
-        (1..=100).for_each(|micros| histogram.add(Duration::from_micros(micros), 1));
-        let counts = histogram.read();
-        for (share, micros) in [(0.0, 1), (0.5, 50), (0.99, 99), (1.0, 100)] {
-            let time = Duration::from_micros(micros);
-            let Quantile::Below(bound) = counts.quantile(share) else { panic!("{counts:?}") };
-            assert!(time < bound && bound <= time + time / 4 + time / 50, "{share}: {bound:?}");
-        }
-        let last = Duration::from_nanos(1 << LAST_BITS);
-        histogram.add(last - Duration::from_nanos(1), 1);
-        assert_eq!(histogram.read().quantile(1.0), Quantile::Below(last));
-        histogram.add(Duration::MAX, 1);
-        assert_eq!(histogram.read().quantile(0.98), Quantile::Below(Duration::from_nanos(114_688)));
-        assert_eq!(histogram.read().quantile(1.0), Quantile::From(last), "it has no end");
-    }
-
-    #[test]
     fn what_two_threads_count_is_added_up() {
         let histogram = Histogram::new();
         let (short, long) = (Duration::from_nanos(300), Duration::from_secs(3_600));
         histogram.add(short, 60);
         histogram.add_rare(long);
         let mut counts = histogram.read();
-        assert_eq!((counts.total(), counts.sum), (61, 60 * short + long));
+        let total = |counts: &HistogramCounts| counts.buckets.iter().sum::<u64>();
+        assert_eq!((total(&counts), counts.sum), (61, 60 * short + long));
         assert_eq!([histogram.count(bucket(300)), histogram.count(BUCKETS - 1)], [60, 1]);
         assert_eq!(histogram.count(BUCKETS), 0);
         counts.add(&histogram.read());
-        assert_eq!(counts.total(), 122);
+        assert_eq!(total(&counts), 122);
     }
 }

@@ -1,0 +1,74 @@
+//! What a share of all counted times is bounded by.
+
+use crate::engine::scheduler::histogram::{self, BUCKETS, HistogramCounts};
+use std::fmt;
+use std::time::Duration;
+
+/// The bound of a share of all times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Quantile {
+    Below(Duration),
+    /// It is this long or longer; no more is known.
+    From(Duration),
+}
+
+impl HistogramCounts {
+    pub(super) fn total(&self) -> u64 {
+        self.buckets.iter().sum()
+    }
+
+    /// The upper bound of the bucket that this share of the counts ends in; for the last bucket, which has
+    /// none, its lower bound. Zero if nothing was counted.
+    pub(super) fn quantile(&self, share: f64) -> Quantile {
+        let wanted = ((self.total() as f64 * share).ceil() as u64).max(1);
+        let mut counted = 0;
+        let reached = self.buckets.iter().position(|count| {
+            counted += count;
+            counted >= wanted
+        });
+        match reached {
+            None => Quantile::Below(Duration::ZERO),
+            Some(bucket) if bucket == BUCKETS - 1 => {
+                Quantile::From(histogram::bounds(bucket).start)
+            }
+            Some(bucket) => Quantile::Below(histogram::bounds(bucket).end),
+        }
+    }
+}
+
+impl fmt::Display for Quantile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Below(time) => write!(f, "{time:?}"),
+            Self::From(time) => write!(f, "≥ {} s", time.as_secs()),
+        }
+    }
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::*;
+
+    fn add(counts: &mut HistogramCounts, time: Duration) {
+        let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        counts.buckets[histogram::bucket(nanoseconds)] += 1;
+    }
+
+    #[test]
+    fn a_quantile_is_a_bound_of_that_share() {
+        let mut counts = HistogramCounts::empty();
+        assert_eq!(counts.quantile(0.5), Quantile::Below(Duration::ZERO));
+        (1..=100).for_each(|micros| add(&mut counts, Duration::from_micros(micros)));
+        for (share, micros) in [(0.0, 1), (0.5, 50), (0.99, 99), (1.0, 100)] {
+            let time = Duration::from_micros(micros);
+            let Quantile::Below(bound) = counts.quantile(share) else { panic!("{counts:?}") };
+            assert!(time < bound && bound <= time + time / 4 + time / 50, "{share}: {bound:?}");
+        }
+        let last = histogram::bounds(BUCKETS - 1).start;
+        add(&mut counts, last - Duration::from_nanos(1));
+        assert_eq!(counts.quantile(1.0), Quantile::Below(last));
+        add(&mut counts, Duration::MAX);
+        assert_eq!(counts.quantile(0.98), Quantile::Below(Duration::from_nanos(114_688)));
+        assert_eq!(counts.quantile(1.0), Quantile::From(last), "it has no end");
+    }
+}

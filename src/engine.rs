@@ -8,7 +8,7 @@
 //! `tests/tidy.rs` checks all this, and that no modules import each other in a circle. Files of one module do
 //! so only where `tests/tidy.rs` says why.
 //!
-//! The engine has 18,300 lines in 113 files, in this order:
+//! The engine has 18,100 lines in 111 files, in this order:
 //!
 //! | module | lines | what it is |
 //! |---|---|---|
@@ -27,11 +27,11 @@
 //! | `thread_name` | 40 | names of threads |
 //! | `park` | 150 | a thread sleeps until it is woken |
 //! | `queue` | 550 | local queue, injector, wake channel, next slot |
-//! | `task` | 3,680 | a task's memory, state, waker and handle |
-//! | `recorder` | 230 | what a recording keeps: rings of records |
+//! | `task` | 3,400 | a task's memory, state, waker and handle |
+//! | `recorder` | 220 | what a recording keeps: rings of records |
 //! | `blocking` | 710 | the pool of threads for calls that block |
 //! | `driver` | 3,490 | events and timers, and the seat of the thread that waits for them |
-//! | `scheduler` | 6,690 | workers, which thread wakes which, and the watchdog |
+//! | `scheduler` | 6,540 | workers, which thread wakes which, and the watchdog |
 //!
 //! Calls upwards go through traits, or through functions that were handed down:
 //!
@@ -47,6 +47,7 @@
 //!   built in `runtime`, has a count of its own.
 //! * [`task::panics`]: `runtime` gives it the functions to call when a task has panicked, so that tasks which
 //!   do not panic pay nothing.
+//! * [`task::traced`]: `insight` gives it the functions to call in a poll that notes where its task waits.
 //!
 //! The driver knows wakers and no workers.
 //!
@@ -80,7 +81,6 @@
 //! | `Alarm` | What ends a sleep in the poller: a call by another thread, or the time. |
 //! | `Alone` | What to do before a task that has yielded runs, when no task is ready. |
 //! | `Announced` | Whether a thread that has announced its sleep may sleep, or has been unparked already. |
-//! | `Answer` | What a request gets: what a traced poll has noted, or that the task has ended. |
 //! | `Around` | A function that encloses the life of a thread of the runtime. |
 //! | `Awake` | A thread is awake while it does not sleep; such threads are counted for a paused clock. |
 //! | `Batch` | Tasks that are taken together. |
@@ -139,7 +139,6 @@
 //! | `Registration` | The entry of a source with the driver. |
 //! | `Registry` | The list of a worker's tasks that have been cold, for the end of the runtime. |
 //! | `Remaining` | Whether other threads are still counted when one is counted out. |
-//! | `Request` | An observer asks where a task waits. |
 //! | `Ring` | The last records of one thread. |
 //! | `Role` | What the calling thread is to a scheduler, such as a worker. |
 //! | `Root` | The future that is given to `block_on`. |
@@ -151,7 +150,6 @@
 //! | `Seat` | The right to wait in the poller, which one thread has at a time. |
 //! | `Shard` | The timers of one worker, under one lock. |
 //! | `Signal` | A flag that is set once, and the futures that wait for that. |
-//! | `Sink` | Where a traced poll puts what it notes. |
 //! | `Slab` | A table whose entries are found by number. |
 //! | `Sleep` | What a thread does while it is parked, or waits in the poller. |
 //! | `Slot` | What the other workers see of one worker; the next slot has one task, which runs next. |
@@ -159,7 +157,6 @@
 //! | `Sought` | What a worker's next sample is of. |
 //! | `Source` | What the poller can wait for, such as a socket. |
 //! | `Spin` | A thread that wants a lock spins: it tries for some microseconds before it sleeps. |
-//! | `Stack` | The return addresses on the stack of a traced poll. |
 //! | `Stage` | What a task's memory holds: the future, its output, or nothing. |
 //! | `Stall` | How long a worker has been in one poll. |
 //! | `Staying` | Which workers stay, and whether they record what they do. |
@@ -167,7 +164,7 @@
 //! | `Step` | What a free thread of the blocking pool does next. |
 //! | `Task` | A future that the runtime polls, with its handles and its output. |
 //! | `Timer` | A deadline, and the waker that is called when it has passed. |
-//! | `Traced` | What a poll that notes where its task waits has found. |
+//! | `Traces` | What an observer does while a poll notes where its task waits. |
 //! | `Unpark`, `Unparked`, `Unparker` | Ends the sleep of a parked thread, or prevents the next one. |
 //! | `User` | A runtime, to the depots: they keep free memory while there is one. |
 //! | `Wake`, `Woken` | Makes a cold task hot, or has a hot one polled once more. |

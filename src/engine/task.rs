@@ -19,8 +19,9 @@
 //! futures, and `run` polls it. Besides the one in a queue (`header::Hot`), the references to it are `waker`
 //! and `join`. `registry` lists the tasks of one owner, `running` says which of them a worker polls.
 //! `current` and `budget` belong to the thread. `origin` is what the caller of a spawn says of the task;
-//! `hooks` are what the user wants to be called, and `hooked` calls them. `traced` is a poll that notes where
-//! the task waits. `waiting` notes what a task waits for, such as something of a `primitive_kind`.
+//! `hooks` are what the user wants to be called, and `hooked` calls them. `waiting` notes what a task waits
+//! for, such as something of a `primitive_kind`, and `traced` hands a poll to an observer that wants to know
+//! where the task waits.
 //!
 //! A task calls upwards through three traits: [`header::Schedule`], and of the thread that polls or ends it
 //! [`header::Runner`] and [`header::Completer`]. The scheduler, local executors and blocking tasks implement

@@ -3,13 +3,14 @@
 mod frames;
 mod freed_memory;
 mod symbols;
+mod traced;
 
 use self::frames::Frame;
 use self::symbols::Symbols;
+use self::traced::{Answer, Request, Traced};
 use super::task_list::TaskList;
 use crate::engine::impls::impl_error;
 use crate::engine::task::short::{end, short};
-use crate::engine::task::traced::{Answer, Request, Traced};
 use crate::engine::task::{Polled, TaskId, current};
 use crate::runtime::Handle;
 use std::collections::HashMap;

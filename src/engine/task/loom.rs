@@ -21,7 +21,7 @@ use std::task::{Context, Poll, Wake, Waker};
 /// One queue; any thread may run what is in it.
 pub(crate) struct Queue {
     pub(super) hot: Mutex<VecDeque<Hot>>,
-    pub(super) registry: Registry,
+    pub(crate) registry: Registry,
     pub(super) completed: AtomicUsize,
 }
 
@@ -62,7 +62,7 @@ impl Runner for Queue {
 }
 
 impl Queue {
-    pub(super) fn new() -> Arc<Self> {
+    pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
             hot: Mutex::new(VecDeque::new()),
             registry: Registry::new(),
@@ -70,7 +70,7 @@ impl Queue {
         })
     }
 
-    pub(super) fn spawn<F>(self: &Arc<Self>, future: F) -> JoinHandle<F::Output>
+    pub(crate) fn spawn<F>(self: &Arc<Self>, future: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
@@ -81,7 +81,7 @@ impl Queue {
     }
 
     /// Runs what is queued until nothing is.
-    pub(super) fn run(&self) {
+    pub(crate) fn run(&self) {
         loop {
             let Some(task) = self.hot.lock().pop_front() else { return };
             task.run(self);
@@ -98,7 +98,7 @@ impl Queue {
 }
 
 /// Ready once `flag` is set; leaves its waker in `slot` before it looks, as a leaf future does.
-pub(super) struct Leaf {
+pub(crate) struct Leaf {
     flag: Arc<AtomicBool>,
     slot: Arc<Mutex<Option<Waker>>>,
     drops: Option<Arc<AtomicUsize>>,
@@ -124,7 +124,7 @@ impl Drop for Leaf {
     }
 }
 
-pub(super) fn leaf() -> (Leaf, Arc<AtomicBool>, Arc<Mutex<Option<Waker>>>, Arc<AtomicUsize>) {
+pub(crate) fn leaf() -> (Leaf, Arc<AtomicBool>, Arc<Mutex<Option<Waker>>>, Arc<AtomicUsize>) {
     let flag = Arc::new(AtomicBool::new(false));
     let slot = Arc::new(Mutex::new(None));
     let drops = Arc::new(AtomicUsize::new(0));
@@ -138,7 +138,7 @@ impl Wake for Inert {
     fn wake(self: StdArc<Self>) {}
 }
 
-pub(super) fn poll_once<T>(join: &mut JoinHandle<T>) -> Poll<Result<T, super::JoinError>> {
+pub(crate) fn poll_once<T>(join: &mut JoinHandle<T>) -> Poll<Result<T, super::JoinError>> {
     let waker = Waker::from(StdArc::new(Inert));
     Pin::new(join).poll(&mut Context::from_waker(&waker))
 }

@@ -20,7 +20,7 @@ impl Hot {
             Start::Poll => self.poll(),
             Start::Trace => {
                 let (data, future) = (self.0.as_ptr().cast_const().cast(), header.vtable.type_name);
-                traced::poll(header.id, data, future(), || self.poll_traced())
+                traced::poll(header.id, data, future(), &mut || self.poll_traced())
             }
             Start::Cancel => {
                 self.cancel(runner);

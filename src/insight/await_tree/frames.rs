@@ -1,6 +1,6 @@
 //! The functions on a stack that belong to a task. Pure.
 
-use crate::engine::task::traced::{BASE, BASE_FILE};
+use super::traced::{BASE, BASE_FILE, NOTING, NOTING_FILES};
 
 /// How many functions one way through the tree has at most, without those that stand for what is left out. A
 /// page writes, formats and drops a tree recursively, on a thread with a stack of 2 MiB, and indents each
@@ -58,7 +58,7 @@ impl Frame {
     /// Whether it is the last frame that matters: those behind it have called the poll.
     pub(super) fn is_base(&self) -> bool {
         let in_file = self.file.as_deref().is_some_and(|file| file.ends_with(BASE_FILE));
-        self.function.starts_with(BASE) || (in_file && self.function.starts_with("poll<"))
+        self.function.starts_with(BASE) || (in_file && self.function == "poll")
     }
 
     /// Whether the name has the path of the function, which line tables alone do not have.
@@ -75,7 +75,8 @@ impl Frame {
         // Functions of C, and type parameters, have no path.
         let Some((root, rest)) = of.split_once("::") else { return false };
         let is_engine = root == own_crate() && rest.starts_with("engine::");
-        !["core", "std", "alloc"].contains(&root) && (is_future || !is_engine)
+        let is_noting = of.starts_with(NOTING);
+        !["core", "std", "alloc"].contains(&root) && (is_future || !(is_engine || is_noting))
     }
 
     /// As [`Frame::is_shown`], of one whose name has no path; `sources` is where those of this crate are.
@@ -83,7 +84,8 @@ impl Frame {
         let Some(file) = self.file.as_deref() else { return false };
         let own = file.strip_prefix(sources);
         let is_engine = own.is_some_and(|own| own.starts_with("engine/"));
-        !file.contains("/rustc/") && (self.function == "poll" || !is_engine)
+        let is_noting = own.is_some_and(|own| own.starts_with(NOTING_FILES));
+        !file.contains("/rustc/") && (self.function == "poll" || !(is_engine || is_noting))
     }
 
     /// Whether this is a closure in the body of `outer` that a macro of another file has written, such as
@@ -150,7 +152,7 @@ fn own_crate() -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{BASE, BASE_FILE, Frame, LEFT_OUT, MOST_ON_A_WAY, of_task};
+    use super::{BASE, BASE_FILE, Frame, LEFT_OUT, MOST_ON_A_WAY, NOTING, of_task};
 
     /// Name, file, line.
     fn stack(frames: &[(&str, &str, u32)]) -> Vec<Frame> {
@@ -177,8 +179,13 @@ mod tests {
     #[test]
     fn the_functions_of_the_task_are_kept_from_the_outermost_to_the_leaf() {
         let own = "/home/.cargo/registry/src/index-1/liten-0.1.0/src/engine/task/cell.rs";
-        let base = format!("{BASE}::<x>");
+        let noting = format!("/home/.cargo/registry/src/index-1/liten-0.1.0/src/{BASE_FILE}");
+        let capture = format!("{NOTING}::stack::Stack::capture");
+        let note = format!("{NOTING}::note");
         let frames = [
+            (&*capture, &*noting, 1),
+            (&*note, &*noting, 2),
+            ("liten::engine::task::traced::note", own, 3),
             ("liten::engine::task::waker::clone_traced", own, 3),
             ("<core::task::wake::Waker as core::clone::Clone>::clone", "/rustc/1/core.rs", 4),
             (
@@ -192,13 +199,13 @@ mod tests {
             ("app::outer::{{closure}}::{{closure}}", "/liten/src/combinators/select.rs", 9),
             ("app::outer::{{closure}}", "./src/main.rs", 10),
             ("liten::engine::task::cell::poll", own, 11),
-            (&base, own, 12),
+            (BASE, &noting, 12),
             ("app::not_of_the_task", "./src/main.rs", 13),
         ];
         let kept =
             ["app::outer src/main.rs:10", "app::inner src/main.rs:7", "a::Leaf<T> a-1.0/l.rs:5"];
         assert_eq!(shown(&frames), Some(kept.map(str::to_owned).to_vec()));
-        assert_eq!(shown(&frames[..9]), None, "not of a traced poll");
+        assert_eq!(shown(&frames[..frames.len() - 2]), None, "not of a traced poll");
     }
 
     #[test]
@@ -213,12 +220,16 @@ mod tests {
     fn with_line_tables_alone_places_stand_for_names() {
         let (base, engine) =
             (format!("/sources/liten/src/{BASE_FILE}"), "/sources/liten/src/engine/task/cell.rs");
+        let stack = base.replace(".rs", "/stack.rs");
         let frames = [
+            ("capture", &*stack, 1),
+            ("note", &*base, 1),
             ("clone", "/rustc/1/core/waker.rs", 2),
             ("poll", "/sources/liten/src/time/sleep.rs", 3),
             ("{async_fn#0}", "./src/main.rs", 4),
             ("poll<app::main::{async_fn_env#0}, ()>", engine, 5),
-            ("poll<liten::engine::task::run::{impl#0}::run::{closure_env#0}>", &base, 6),
+            ("poll", &base, 6),
+            ("poll", engine, 7),
         ];
         let kept = ["async fn src/main.rs:4", "poll /sources/liten/src/time/sleep.rs:3"];
         assert_eq!(shown(&frames), Some(kept.map(str::to_owned).to_vec()));
@@ -229,8 +240,7 @@ mod tests {
         let names: Vec<String> =
             (0..MOST_ON_A_WAY + 1).rev().map(|n| format!("app::f{n}")).collect();
         let mut frames: Vec<_> = names.iter().map(|name| (&**name, "", 0)).collect();
-        let base = format!("{BASE}::<x>");
-        frames.push((&base, "", 0));
+        frames.push((BASE, "", 0));
         let kept = shown(&frames).expect("it is of a traced poll");
         assert_eq!(kept.len(), MOST_ON_A_WAY + 1);
         assert_eq!((&*kept[0], &*kept[MOST_ON_A_WAY]), ("app::f0", &*names[0]));

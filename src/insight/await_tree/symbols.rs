@@ -11,8 +11,8 @@
 
 use super::frames::Frame;
 use super::freed_memory;
+use super::traced::stack::Stack;
 use crate::engine::sync_shim::{StaticMutex, StaticMutexGuard};
-use crate::engine::task::traced::stack::Stack;
 use backtrace::Symbol;
 use std::env;
 use std::ffi::c_void;

@@ -36,13 +36,13 @@
 //! task dumps do: others' leaves are not seen, and what is ready is not taken. And to stop the other
 //! workers, which nothing here needs.
 
-pub(crate) mod stack;
+pub(super) mod stack;
 
 use self::stack::Stack;
-use super::id::TaskId;
-use super::state::Polled;
 use crate::engine::scoped::Scoped;
 use crate::engine::sync_shim::{StaticMutex, thread_local};
+use crate::engine::task::traced::{Traces, trace_by};
+use crate::engine::task::{Polled, TaskId};
 use std::cell::{Cell, RefCell};
 use std::mem;
 use std::sync::Arc;
@@ -57,9 +57,13 @@ const MOST_STACKS: usize = 64;
 const MOST_REQUESTS: usize = 1024;
 
 /// The function of the frame below those of the task, in each of the stacks.
-pub(crate) const BASE: &str = concat!(module_path!(), "::poll");
-/// The file that it is in, below the one that all sources of this crate are in.
-pub(crate) const BASE_FILE: &str = "engine/task/traced.rs";
+pub(super) const BASE: &str = concat!(module_path!(), "::poll");
+/// The functions of these modules are not the task's.
+pub(super) const NOTING: &str = module_path!();
+/// The file that [`BASE`] is in, below the folder that all sources of this crate are in.
+pub(super) const BASE_FILE: &str = "insight/await_tree/traced.rs";
+/// What the paths of the files of [`NOTING`] begin with there.
+pub(super) const NOTING_FILES: &str = "insight/await_tree/traced";
 
 static REQUESTS: StaticMutex<Requests> = StaticMutex::new(Requests { made: 0, open: Vec::new() });
 
@@ -76,7 +80,7 @@ thread_local! {
 
 /// What a request for a trace gets.
 #[derive(Debug, Clone)]
-pub(crate) enum Answer {
+pub(super) enum Answer {
     Traced(Arc<Traced>),
     /// The task has ended without a traced poll.
     Ended,
@@ -84,18 +88,18 @@ pub(crate) enum Answer {
 
 /// What was noted during one poll.
 #[derive(Debug)]
-pub(crate) struct Traced {
-    pub(crate) stacks: Vec<Stack>,
+pub(super) struct Traced {
+    pub(super) stacks: Vec<Stack>,
     /// How many more there were.
-    pub(crate) left_out: usize,
-    pub(crate) outcome: Polled,
+    pub(super) left_out: usize,
+    pub(super) outcome: Polled,
     /// The name of the future's type.
-    pub(crate) future: &'static str,
+    pub(super) future: &'static str,
 }
 
 /// A place in the list, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Request {
+pub(super) struct Request {
     number: u64,
     answer: Receiver<Answer>,
 }
@@ -103,7 +107,8 @@ pub(crate) struct Request {
 impl Request {
     /// A request for a traced poll of `task`, whose word does not know of it yet. `None` if there are too
     /// many.
-    pub(crate) fn new(task: TaskId) -> Option<Self> {
+    pub(super) fn new(task: TaskId) -> Option<Self> {
+        trace_by(Traces { poll, note, ended });
         // Room for the one answer, so that the answering thread does not wait.
         let (sender, answer) = sync_channel(1);
         let mut requests = REQUESTS.lock();
@@ -117,7 +122,7 @@ impl Request {
     }
 
     /// Waits for the answer, for `limit` at the most.
-    pub(crate) fn wait(&self, limit: Duration) -> Option<Answer> {
+    pub(super) fn wait(&self, limit: Duration) -> Option<Answer> {
         // The sender is in the list, or has sent before it was dropped.
         self.answer.recv_timeout(limit).ok()
     }
@@ -145,8 +150,7 @@ fn take_requests(task: TaskId) -> Vec<SyncSender<Answer>> {
 }
 
 /// `task` has ended with an unanswered request, and has left its registry.
-#[cold]
-pub(super) fn ended(task: TaskId) {
+fn ended(task: TaskId) {
     answer(take_requests(task), &Answer::Ended);
 }
 
@@ -166,14 +170,14 @@ struct Sink {
 /// Calls `poll`, which polls the task `id` with a waker that carries `data` and calls [`note`], and answers
 /// the requests for that task. Its future is called `future`.
 ///
-/// Its caller neither inlines this function nor calls it last: [`BASE`] is found in the stacks.
-#[cold]
+/// It is called by a pointer, and so not in line, and what it calls returns to it: [`BASE`] is found in the
+/// stacks.
 #[inline(never)]
-pub(super) fn poll(
+fn poll(
     id: TaskId,
     data: *const (),
     future: &'static str,
-    poll: impl FnOnce() -> Polled,
+    poll: &mut dyn FnMut() -> Polled,
 ) -> Polled {
     let requests = take_requests(id);
     if requests.is_empty() {
@@ -192,9 +196,8 @@ pub(super) fn poll(
 /// The waker of the task with this data pointer is cloned or called. Notes from where, if the task is in a
 /// traced poll on this thread: an inner executor, or another thread that was lent the waker, has another one,
 /// or none.
-#[cold]
 #[inline(never)]
-pub(super) fn note(data: *const ()) {
+fn note(data: *const ()) {
     Scoped::with(&SINK, |sink| {
         let Some(sink) = sink.filter(|sink| std::ptr::eq(sink.data, data)) else { return };
         // Borrowed only if an allocator polls this task: there is nothing to be noted then.

@@ -2,12 +2,11 @@
 
 /// The innermost first.
 #[derive(Debug)]
-pub(crate) struct Stack(Vec<usize>);
+pub(in crate::insight) struct Stack(Vec<usize>);
 
 impl Stack {
     /// Notes the stack of the calling thread.
-    #[cfg(all(feature = "insight", not(target_family = "wasm")))]
-    pub(crate) fn capture() -> Self {
+    pub(in crate::insight) fn capture() -> Self {
         let mut addresses = Vec::with_capacity(64);
         backtrace::trace(|frame| {
             addresses.push(frame.ip() as usize);
@@ -16,13 +15,7 @@ impl Stack {
         Self(addresses)
     }
 
-    /// Nothing asks for it here.
-    #[cfg(not(all(feature = "insight", not(target_family = "wasm"))))]
-    pub(crate) fn capture() -> Self {
-        Self(Vec::new())
-    }
-
-    pub(crate) fn addresses(&self) -> &[usize] {
+    pub(in crate::insight) fn addresses(&self) -> &[usize] {
         &self.0
     }
 }

@@ -63,7 +63,8 @@ impl Picture {
     fn title(self, workers: usize) -> String {
         match self {
             Self::Burners => format!(
-                "Echo of 64 bytes on {CONNECTIONS} connections beside {BURNERS} computing tasks, {workers} workers"
+                "Echo of 64 bytes on {CONNECTIONS} connections beside {BURNERS} computing tasks, \
+                 {workers} workers"
             ),
             Self::Requests => format!(
                 "Light requests on {CONNECTIONS} connections beside heavy ones on {HEAVY}, {workers} workers"

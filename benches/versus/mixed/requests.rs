@@ -1,9 +1,9 @@
-//! Heavy requests beside light ones: a server whose handler computes for some milliseconds when a request asks
-//! for it. A few connections ask for that again and again; many others send light requests at a pace. Each kind
-//! has a process of its own.
+//! Heavy requests beside light ones: a server whose handler computes for some milliseconds when a request
+//! asks for it. A few connections ask for that again and again; many others send light requests at a pace.
+//! Each kind has a process of its own.
 //!
-//! Nothing here yields or tells the runtime that it computes: this is what a handler looks like that parses a large
-//! document, or hashes a password.
+//! Nothing here yields or tells the runtime that it computes: this is what a handler looks like that parses a
+//! large document, or hashes a password.
 
 use super::burners::compute;
 use crate::contest::Lane;

@@ -26,16 +26,16 @@
 //!
 //! # A bound in time
 //!
-//! While all workers are slow, or one stalls and none is parked, no event and no timer waits longer than 1 ms
+//! While one worker stalls, or all are slow and none is parked, no event and no timer waits longer than 1 ms
 //! to be fetched, if the system lets this thread run: the seat was taken within the last two looks, or this
 //! thread sits there.
 //!
-//! While looks find an idle worker, each pause is twice as long as the one before, up to 4 ms; and up to 2
-//! ms while none is idle, none is stalled and not all are slow. So when that ends, the first event may wait
-//! for two of these pauses: 8 ms if an idle worker stays parked, 6 ms or 4 ms otherwise. A look costs up to
-//! 18 µs where processors are virtual: 2,000 a second were a third of what 1,000 intervals cost
-//! (`mixed_intervals_spread`), and 4 % of a busy web server. Rejected: the last idle worker wakes this
-//! thread, which is a wake per event where workers are busy for some microseconds at a time.
+//! While no worker stalls, each pause is twice as long as the one before: up to 4 ms if one is idle, and up
+//! to 2 ms if none is and not all are slow. So the first event behind a poll that becomes long may wait for
+//! two of these pauses: 8 ms, or 4 ms. A look costs up to 18 µs where processors are virtual: 2,000 a second
+//! were a third of what 1,000 intervals cost (`mixed_intervals_spread`), and 4 % of a busy web server.
+//! Rejected: the last idle worker wakes this thread, which is a wake per event where workers are busy for
+//! some microseconds at a time.
 //!
 //! While it sits, it waits in the poller, so that an event wakes it at once, and the system takes a core from
 //! a task that computes to let it run. It stays while each round finds no worker parked. When one is, it

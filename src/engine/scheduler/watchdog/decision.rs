@@ -46,7 +46,11 @@ use std::time::{Duration, Instant};
 /// empty seat stays empty then.
 pub(super) const LOOK: Duration = Duration::from_micros(500);
 
-/// The longest time between two looks while a worker is idle.
+/// The longest time between two looks while a worker is idle and none is stalled.
+///
+/// With a stalled one the looks stay frequent: an idle worker does not know that the seat is empty. Measured
+/// with 8 and 16 workers on 16 processors, heavy requests beside light ones (`mixed_heavy_requests`): the
+/// 99th percentile of the light ones was 5 ms where looks became rarer, and is 0.8 ms; tokio 8 ms.
 const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 
 /// The same while no worker is idle, none is stalled and not all are slow. They poll the driver between
@@ -369,15 +373,16 @@ impl History {
         orders: &[Order],
         pause: Duration,
     ) -> Duration {
-        let longest = if snapshot.parked {
-            LONGEST_PAUSE
-        } else if self.stalled(snapshot).next().is_none() && !self.all_slow(snapshot) {
-            LONGEST_BUSY_PAUSE
-        } else {
+        let longest = if self.stalled(snapshot).next().is_some() {
             LOOK
+        } else if snapshot.parked {
+            LONGEST_PAUSE
+        } else if self.all_slow(snapshot) {
+            LOOK
+        } else {
+            LONGEST_BUSY_PAUSE
         };
-        let told = |order: &Order| matches!(order, Order::Suspect(_) | Order::Slow(_));
-        if orders.iter().all(told) { (pause * 2).min(longest) } else { LOOK }
+        if orders.is_empty() { (pause * 2).min(longest) } else { LOOK }
     }
 
     /// One look: says what is to be done.

@@ -123,7 +123,6 @@
 //! | `Place` | Where a future stands in a wait list. |
 //! | `Point` | A quiescent point is a moment at which all tasks wait, while the clock is paused. |
 //! | `Policy` | What a worker decides by numbers alone, such as which of its queues is next. |
-//! | `Pollable` | What a host can wait for. |
 //! | `Poller` | What waits for the events of all sources, by a call to the system. |
 //! | `Pool` | The threads for calls that block. |
 //! | `Presence` | Whether the root of a `block_on` is awake. |

@@ -19,8 +19,9 @@
 //! When the pool is closed, the oldest of the queued jobs are run if a thread has been started or woken for
 //! them. The others are cancelled by the pool's threads and not by the caller of `close`: their destructors
 //! are user code, and the owner may have said how long it is ready to wait. If all threads are busy, the jobs
-//! wait for one that comes back. Rejected: one thread more than the maximum for this. It would help only a
-//! program whose threads all wait for a queued job, and such a program stands still before its end, too.
+//! wait for one that comes back; if that is the one that waits for the end, it cancels them. Rejected: one
+//! thread more than the maximum for this. It helps only a program all of whose threads wait for what a queued
+//! job owns, and no other runtime ends then.
 //!
 //! No thread of the pool joins another one. Each runs the destructors of its thread-locals when it ends;
 //! these may be slow, and one of them may own the runtime and wait for the pool. So threads end side by side,
@@ -188,6 +189,10 @@ impl<J: Job> Pool<J> {
         let own = self.threads.lock().alive.values().any(|it| is_me(it) && !it.let_go);
         if !self.locked.wait_for_threads(usize::from(own), deadline) {
             return false;
+        }
+        if own {
+            // No other thread is left to do it.
+            self.locked.cancel_left();
         }
         let threads = std::mem::take(&mut self.threads.lock().alive);
         for thread in threads.into_values() {

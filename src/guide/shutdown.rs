@@ -61,5 +61,5 @@
 //! | a task in a poll | after that poll |
 //! | blocking work that has begun | when it is done; the runtime waits |
 //! | blocking work that a free or a new thread comes for | is done; the runtime waits |
-//! | other blocking work | is cancelled by the next free thread of the pool; the runtime waits |
+//! | other blocking work | is cancelled by the next thread of the pool that is free; the runtime waits |
 //! | sockets and timers that are held elsewhere | return errors from then on |

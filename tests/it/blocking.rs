@@ -4,6 +4,7 @@ use crate::guard::{guarded, named, until, workers};
 use crate::pool::{occupy, pool};
 use crate::probe::{Bell, Count};
 use liten::runtime::{Builder, Handle, LocalRuntime, Runtime};
+use liten::task::JoinHandle;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fs;
@@ -225,6 +226,23 @@ fn jobs_are_inside_the_runtime_and_no_tasks() {
             assert_eq!(name.await.unwrap(), "jobsw-0");
             assert_eq!(inner.await.unwrap(), 1);
         });
+    });
+}
+
+/// The thread that waits for the end is the only one that could cancel what is queued behind it.
+#[test]
+fn a_job_that_ends_its_runtime_finds_queued_work_cancelled() {
+    guarded(|| {
+        let runtime = pool(1);
+        let handle = runtime.handle().clone();
+        let (send, queued) = mpsc::channel::<JoinHandle<()>>();
+        let first = handle.spawn_blocking(move || {
+            let second = queued.recv().unwrap();
+            drop(runtime);
+            smol::block_on(second).unwrap_err().is_cancelled()
+        });
+        send.send(handle.spawn_blocking(|| ())).unwrap();
+        assert!(smol::block_on(first).unwrap());
     });
 }
 

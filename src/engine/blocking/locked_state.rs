@@ -106,6 +106,15 @@ impl<J: Job> LockedState<J> {
         state.close(Job::must_run);
     }
 
+    /// Cancels what the close has left to threads that come back. For a thread of the pool, in a job, that
+    /// has waited for all others.
+    pub(super) fn cancel_left(&self) {
+        let jobs = self.state.lock().take_cancelled();
+        for job in jobs {
+            wakers::guard(|| job.cancel());
+        }
+    }
+
     /// A thread exits early: it panicked, or ended without permission.
     pub(super) fn abandon(&self) {
         let jobs = {

@@ -19,6 +19,7 @@
 //! | `finished` | busy thread | | free + 1 | one of the above follows |
 //! | `close` | owner | closed | same | |
 //! |  |  | otherwise | queued = the `free` oldest and what must run, cancelled = the others | |
+//! | `take_cancelled` | busy thread | no other thread is left | cancelled = 0 | these jobs |
 //! | `abandon` | dying free thread | | free − 1, threads − 1 | all jobs, if it was the last thread |
 //!
 //! Kept true: `free ≤ threads ≤ max`; no threads, no jobs (unless `abandon` hands them out).
@@ -168,6 +169,11 @@ impl<J> PoolState<J> {
         let (must, need_not): (VecDeque<J>, VecDeque<J>) = waiting.into_iter().partition(must_run);
         self.queue.extend(must);
         self.cancelled = need_not;
+    }
+
+    /// The jobs that are left to be cancelled, for a busy thread that does so in the place of its own end.
+    pub(super) fn take_cancelled(&mut self) -> VecDeque<J> {
+        std::mem::take(&mut self.cancelled)
     }
 
     /// A free thread exits early: it panicked, or ended without permission. Returns the jobs that no thread

@@ -256,6 +256,25 @@ fn closing_leaves_what_must_run_to_the_threads() {
     assert_eq!((pool.threads(), pool.queued()), (0, 0));
 }
 
+/// No other thread is left to do it.
+#[test]
+fn a_job_that_closes_the_pool_and_waits_cancels_what_is_queued() {
+    let pool = pool(1, FOREVER);
+    let (go_on, wait) = channel::<()>();
+    let (send, ends) = channel();
+    let (own, closes) = (pool.clone(), send.clone());
+    spawn(&pool, move |_| {
+        wait.recv().expect("the test sends");
+        own.close();
+        assert!(own.wait(None));
+        closes.send((true, true)).expect("the test waits");
+    });
+    spawn(&pool, move |run| send.send((false, run)).expect("the test waits"));
+    go_on.send(()).expect("the job waits");
+    assert_eq!([soon(&ends), soon(&ends)], [(false, false), (true, true)]);
+    assert!(pool.wait(None));
+}
+
 #[test]
 fn a_cancelled_job_may_come_back_to_the_pool() {
     let pool = pool(1, FOREVER);

@@ -373,11 +373,12 @@ impl History {
         orders: &[Order],
         pause: Duration,
     ) -> Duration {
-        let longest = if self.stalled(snapshot).next().is_some() {
+        // A worker that blocks in place has handed over its tasks, and left no seat empty.
+        let longest = if self.stalled(snapshot).any(|(_, seen)| !seen.blocked_in_place) {
             LOOK
         } else if snapshot.parked {
             LONGEST_PAUSE
-        } else if self.all_slow(snapshot) {
+        } else if self.stalled(snapshot).next().is_some() || self.all_slow(snapshot) {
             LOOK
         } else {
             LONGEST_BUSY_PAUSE

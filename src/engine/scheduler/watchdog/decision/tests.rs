@@ -146,6 +146,7 @@ fn looks_are_rarer_while_a_worker_is_idle_or_all_are_quick() {
     let quick = |house: &mut House| house.polls(&[0, 1], 100);
     let one_quick = |house: &mut House| house.polls(&[0], 100);
     assert_eq!(pauses(&mut House::new(&[BUSY, PARKED]), one_quick), doubled(four));
+    assert_eq!(pauses(&mut House::new(&[BLOCKED, PARKED]), |_| {}), doubled(four));
     // An event that is fetched late waits although a worker is idle.
     let mut house = House::new(&[BUSY, PARKED]);
     pauses(&mut house, one_quick);

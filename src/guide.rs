@@ -14,6 +14,7 @@
 //! | [`blocking`] | what about code that blocks or computes? |
 //! | [`migrating`] | I have a program for tokio; what changes? |
 //! | `diagnosis` | what is wrong with my service? |
+//! | [`features`] | what can be switched on, what does it cost, and where does it run? |
 //! | [`tuning`] | how do I make it faster, and see what it does? |
 //! | [`inside`] | how does it work, and why this way? |
 //! | `wasi` | how do I write a component for WASI 0.2? |
@@ -22,6 +23,7 @@ pub mod blocking;
 #[cfg(feature = "insight")]
 #[cfg_attr(docsrs, doc(cfg(feature = "insight")))]
 pub mod diagnosis;
+pub mod features;
 pub mod inside;
 pub mod io;
 pub mod migrating;

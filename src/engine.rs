@@ -60,7 +60,7 @@
 //! * *worker*: a thread that runs tasks from its own queues, and searches those of other workers.
 //! * *deque*: a worker's queue of ready tasks, from which the others steal; yielded tasks have a second one.
 //! * *next slot*: one place for the task that was woken last; it runs before those in the deque.
-//! * *injector*: the queue that all workers share.
+//! * *injector*: the queue of ready tasks that all workers share; tasks that have yielded have a second one.
 //! * *wake channel*: a worker's inbox for tasks that threads other than workers wake.
 //! * *root*: the future given to `block_on`.
 //! * *driver*: the poller, the sources and the timers of a runtime.
@@ -70,7 +70,11 @@
 //! * *watchdog*: the driver thread, when it looks after workers that are stuck in long polls.
 //! * *spare*: a worker beside the regular ones for a while; one that the watchdog has started is a *helper*.
 //! * *rest*: the thread of a worker that has left sleeps until it is called back, or the runtime ends.
-//! * *quiet*, *quiescent*: no task is alive; all tasks and threads wait.
+//! * *quiet*: no task is alive.
+//! * *quiescent*: all tasks and all threads wait.
+//! * *tick*: one round of a worker's loop, in which it takes and polls one task.
+//! * *driver thread*: the one thread beside the workers. It takes the seat when no idle worker does, and is
+//!   the watchdog.
 //!
 //! # Words
 //!
@@ -117,7 +121,7 @@
 //! | `Offset` | By how much the driver's clock differs from the system's. |
 //! | `Order` | What the watchdog is to do after a look. |
 //! | `Origin` | What the caller of a spawn says of the task: the place, and perhaps a name. |
-//! | `Outside` | The queues that threads other than the workers push to. |
+//! | `Outside` | The queues that all workers look at, beside those of their own. |
 //! | `Own` | What belongs to one thread: no other one pushes to such a queue. |
 //! | `Parker` | Puts its thread to sleep until another thread unparks it. |
 //! | `Place` | Where a future stands in a wait list. |
@@ -145,7 +149,7 @@
 //! | `Running` | Which task a thread polls, for other threads to read. |
 //! | `Samples` | The few polls and waits of a worker that are timed. |
 //! | `Schedule` | What a task asks of its scheduler: to be queued. |
-//! | `Search` | A worker searches while it looks into the queues of the others. |
+//! | `Search` | Whether a worker counts as one that looks into the queues of the others. |
 //! | `Seat` | The right to wait in the poller, which one thread has at a time. |
 //! | `Shard` | The timers of one worker, under one lock. |
 //! | `Signal` | A flag that is set once, and the futures that wait for that. |
@@ -164,7 +168,8 @@
 //! | `Task` | A future that the runtime polls, with its handles and its output. |
 //! | `Timer` | A deadline, and the waker that is called when it has passed. |
 //! | `Traces` | What an observer does while a poll notes where its task waits. |
-//! | `Unpark`, `Unparked`, `Unparker` | Ends the sleep of a parked thread, or prevents the next one. |
+//! | `Unpark`, `Unparker` | Ends the sleep of a parked thread, or prevents the next one. |
+//! | `Unparked` | What has ended a worker's park. |
 //! | `User` | A runtime, to the depots: they keep free memory while there is one. |
 //! | `Wake`, `Woken` | Makes a cold task hot, or has a hot one polled once more. |
 //! | `Watchdog` | The driver thread: helps where polls take long, also by fetching events. |

@@ -35,12 +35,12 @@
 //!
 //! # Leader and followers
 //!
-//! A thread that has nothing better to do may ask for the seat (`try_seat`) and becomes the leader: an
+//! A thread that has nothing better to do may ask for the seat (`try_seat`) and becomes the holder: an
 //! idle worker, a thread in `block_on` whose future waits, the runtime's watchdog. The
-//! others sleep elsewhere. With the leader being a worker, the task that an event concerns runs on
+//! others sleep elsewhere. With the holder being a worker, the task that an event concerns runs on
 //! the very thread that fetched it; a thread that did nothing but poll would have to hand each
 //! event over, and at few connections that hand-over costs up to a third of a whole request. The
-//! price is that a leader that leaves with events leaves the seat empty. Filling it again is not the
+//! price is that a holder that leaves with events leaves the seat empty. Filling it again is not the
 //! driver's business; `is_attended` and `attendance` let the runtime's watchdog see it.
 //!
 //! A busy worker takes the seat now and then with a limit of zero: it collects the events that have

@@ -5,7 +5,7 @@
 //! The second place needs another call to wake it, which belongs to the driver; [`Unparker::unpark`]
 //! therefore says what is left to do instead of doing it.
 //!
-//! State table (rows: state before; entries: state after → action):
+//! State table (rows: state before; entries: state after, action):
 //!
 //! | before   | `announce(place)`   | `unpark`                                  | `finish`       |
 //! |----------|---------------------|-------------------------------------------|----------------|

@@ -1,6 +1,9 @@
 //! The scheduler: which worker runs which task, and which workers are awake.
 //!
-//! # The ring
+//! The page `guide/inside.rs` tells the same in the order in which one would tell it, with the reasons. This
+//! file has the map of the folder, and the proofs that concern more than one file.
+//!
+//! # The way of a task
 //!
 //! ```text
 //!  spawn on a worker ──► deque ──────────┐           ┌── Ready ────► output, JoinHandle
@@ -17,9 +20,11 @@
 //! reach the wake channel of their worker as one chain. A task that was woken during its poll, or that makes
 //! room in the next slot for a newer one, goes to the deque.
 //!
-//! The way of a wake is `waker`, `state` and `header` of the task, then `enqueue`, with `worker/wakes` on a
-//! worker, and the queue. If a worker is to be told, it goes on through `idle`, `slots`, `park` and the
-//! driver.
+//! To follow a wake, read `task/waker.rs`; `TaskRef::wake` in `task/header.rs`, which asks `task/state.rs`,
+//! and then calls `header::schedule` through the table of functions; `Schedule for Shared` in `enqueue.rs`;
+//! and on a worker `worker/wakes.rs`. If a worker is to be told, go on with `Shared::tell`, `idle.rs`,
+//! `Shared::unpark`, `park.rs`, and for a worker in the seat `driver/alarm.rs`. The sleeping side is
+//! `worker/park.rs`.
 //!
 //! | file | what it is |
 //! |---|---|
@@ -51,10 +56,10 @@
 //! sees to it that a worker is awake. If a worker sits on a runnable task for long, because it is stuck in a
 //! poll, the watchdog wakes a peer, lets the peers that move take the task, or starts a spare worker.
 //!
-//! Tasks whose timers have fired, and tasks that one call has woken together, wake no other worker if this
-//! one will soon have run them (policy.rs). If they take longer than its tasks have so far, the next fair
-//! turn or the watchdog wakes a peer for the rest, some milliseconds later. They also wait for the end of the
-//! poll that has woken them.
+//! Tasks whose timers have fired wake no other worker if this one will have run them within 200 µs, and tasks
+//! that one call has woken together if they cost less than a change of core (policy.rs). If they take longer
+//! than its tasks have so far, the next fair turn or the watchdog wakes a peer for the rest, some
+//! milliseconds later. They also wait for the end of the poll that has woken them.
 //!
 //! A task that has yielded is a reason to wake only workers that may run it: not a helper (worker.rs). When a
 //! worker gives up its queues, any worker is woken, and a helper that finds nothing for itself passes the
@@ -83,15 +88,16 @@
 //!
 //! 1. *Another worker was claimed instead*, or P only has to wake one and one was awake. A worker that
 //!    is awake looks at the injector and its channel when it runs dry, and at a fair turn.
-//! 2. *A worker, S, is searching.* S ends its search in one of two ways. With work: it leaves the count by an
-//!    RMW, fences and looks at all queues (`end_search`), and wakes a successor if there is more. Without: it
-//!    parks, and the same RMW tells it that it was the last searcher, so that it looks at *all* queues once
-//!    more after its fence (`last_look`); and if it finds work there, it looks once more and wakes a
-//!    successor, as in the first case (`pass_on`). The RMWs on the idle word and P's read of it are
-//!    ordered by the same fences as above: either S's look comes after P's push, or P saw a count without
-//!    S. A searcher that was not the last leaves the duty to the one that is. The successor may have been
-//!    refused a search because of S, and be still on its way to park, so that S finds no worker: then its own
-//!    RMW tells it that no worker searches any more, and it looks at all queues itself.
+//! 2. *A worker, S, is searching.* S ends its search in one of two ways. With work, or before it calls code
+//!    that may take long: it leaves the count by an RMW (`end_search`), and if it was the last searcher, it
+//!    fences, looks at all queues, and wakes a successor if there is more (`pass_on`). Without: it parks,
+//!    and the same RMW tells it that it was the last searcher, so that it looks at *all* queues once more
+//!    after its fence (`last_look`); and if it finds work there, it looks once more and wakes a successor,
+//!    as in the first case (`pass_on`). The RMWs on the idle word and P's read of it are ordered by the same
+//!    fences as above: either S's look comes after P's push, or P saw a count without S. A searcher that was
+//!    not the last leaves the duty to the one that is. The successor may have been refused a search because
+//!    of S, and be still on its way to park, so that S finds no worker: then its own RMW tells it that no
+//!    worker searches any more, and it looks at all queues itself.
 //!
 //! A wake channel is an extra queue in this argument, but only the pusher of its empty → non-empty edge
 //! wakes. Pushers that come later rely on that one. It is between its push and its fence at the latest, so it

@@ -1,7 +1,8 @@
 //! The core of a task: its memory, its state, its waker, its handle, and what a thread knows of the task that
 //! it polls.
 //!
-//! A task is one allocation (`cell`) whose word (`state`) says what it is doing:
+//! A task is one allocation (`cell`) whose word (`state`) says what it is doing; the page `guide/inside.rs`
+//! follows one through its life:
 //!
 //! ```text
 //!            spawn                     picked by a worker

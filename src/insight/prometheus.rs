@@ -113,7 +113,7 @@ impl Exposition<'_> {
     fn workers(&mut self) {
         let per_worker: [Number<WorkerCounts>; 5] = [
             ("polls", "Polls of tasks that the worker has begun.", |counts| counts.polls as f64),
-            ("stolen_tasks", "Tasks taken from other workers.", |counts| counts.stolen as f64),
+            ("stolen_tasks", "Tasks stolen from other workers.", |counts| counts.stolen as f64),
             ("injected_tasks", "Tasks taken from the injector.", |counts| counts.injected as f64),
             ("parks", "Times that the worker has gone to sleep.", |counts| counts.parks as f64),
             ("busy_seconds", "Time that the worker was awake.", |counts| counts.busy.as_secs_f64()),

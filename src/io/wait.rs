@@ -12,12 +12,12 @@
 //!
 //! # How a wait learns of the end
 //!
-//! A waker is left with the token of the runtime, and hangs up a socket that `poll` watches beside the
+//! A waker is left with the signal of the runtime, and hangs up a socket that `poll` watches beside the
 //! descriptor. The end cannot come unnoticed between the two: a hang-up is a state and not an event. It
 //! stays, and `poll` reports it also if it came before the call.
 //!
 //! The socket takes two descriptors. A program that has none left can read all the same: `poll` then returns
-//! after each 64 milliseconds, and the token is asked.
+//! after each 64 milliseconds, and the signal is asked.
 //!
 //! # When `poll` is wrong
 //!

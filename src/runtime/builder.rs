@@ -255,7 +255,7 @@ impl Builder {
         /// [blocks in place](crate::task::block_in_place) has said so, and is not slow.
         ///
         /// Without meaning for a runtime without workers: it has no thread that could look. The look is one
-        /// that is made anyway while a worker is busy, every few milliseconds. So this costs the tasks
+        /// that is made anyway while a worker is busy, every 0.5 to 4 milliseconds. So this costs the tasks
         /// nothing, and a threshold of less than some ten milliseconds is not met exactly.
         slow_poll_threshold(duration: Duration) => this.slow_poll_threshold = duration;
 

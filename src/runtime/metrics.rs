@@ -105,7 +105,8 @@ impl RuntimeMetrics {
         self.counts(worker).polls
     }
 
-    /// Returns how many tasks `worker` has taken from other workers.
+    /// Returns how many tasks `worker` has stolen from others when it had none. What it has taken from a
+    /// worker that was stuck in a poll, because the watchdog asked for that, is not counted.
     pub fn worker_steal_count(&self, worker: usize) -> u64 {
         self.counts(worker).stolen
     }

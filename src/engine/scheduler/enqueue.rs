@@ -1,5 +1,5 @@
-//! The one door to the queues: each task that becomes runnable, and each one that leaves a queue without
-//! being run, comes through [`Shared::enqueue`].
+//! The one door to the queues: each task that becomes runnable, and each one that changes its queue, comes
+//! through [`Shared::enqueue`].
 //!
 //! | thread | reason | queue | notice |
 //! |---|---|---|---|
@@ -14,7 +14,7 @@
 //! | the driver thread | a waker | chain | |
 //! | another one | `Spawned` | injector | outside |
 //! | | `Woken` | channel | home |
-//! | | `Abandoned` | injector | |
+//! | that, or a worker that leaves | `Abandoned` | injector | |
 //! | | `AbandonedYielded` | shared | |
 //!
 //! The *next slot*, and the deques of tasks that are *ready* or have *yielded*, are the thread's own. A
@@ -460,7 +460,7 @@ impl Shared {
             }
             Notice::Again(own) => {
                 if own.pushed.get() {
-                    // A peer that parked in spite of those is woken at the next fair turn.
+                    // A peer that parked after those pushes is woken at the next fair turn.
                     own.notify_surplus(self);
                 }
             }
@@ -482,7 +482,7 @@ impl Shared {
         task.home().map(usize::from).filter(|&home| home < self.slots.workers())
     }
 
-    /// Sends the batches that one round of the driver made ready to the channels of their workers: one RMW
+    /// Sends the chains that one round of the driver made ready to the channels of their workers: one RMW
     /// and at most one unpark per worker.
     pub(super) fn send(&self, chains: &Chains) {
         // Taken out, so that nothing is borrowed while other threads are woken.
@@ -566,6 +566,8 @@ impl Shared {
     }
 
     /// Wakes one parked worker unless a worker is searching already.
+    ///
+    /// `near`: the worker whose group is asked first.
     #[inline]
     pub(super) fn wake_one(&self, near: usize) {
         if !self.idle.wakes_no_worker() {

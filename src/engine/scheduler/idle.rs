@@ -5,16 +5,16 @@
 //! bits 48..64  how many workers of the group are searching (looking for work in other queues)
 //! ```
 //!
-//! A wake is one CAS: it clears the bit and counts the wakee as searching *on its behalf*, so that the
-//! pushes that follow do not wake a second one while the first is still on its way. Both in one word, so
-//! that no state lies between them. One group holds all workers of most machines; more groups only mean
-//! one searcher each.
+//! A wake is one CAS: it clears the bit and counts the wakee as searching *on its behalf*, so that the pushes
+//! that follow do not wake a second one while the first is still on its way. Both in one word, so that no
+//! state lies between them. One group holds all workers of most machines. With more, each group has one
+//! searcher at a time, not counting workers that were claimed for their own channel.
 //!
 //! | event | parked bit | searching | by |
 //! |---|---|---|---|
 //! | `park` | 0 → 1 | −1 if it was searching | the worker |
 //! | `pick`, `claim` | 1 → 0 | +1 | a thread that has work for it |
-//! | `unpark_self` | 1 → 0 if still 1 | – | the worker, woken by an event or a look that found work |
+//! | `unpark_self` | 1 → 0 if still 1 | – | the worker, at the end of each park |
 //! | `start_search` | – | 0 → 1 | the worker |
 //! | `stop_search` | – | −1 | the worker, which has found work |
 //!
@@ -87,7 +87,8 @@ pub(crate) enum LastLook {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Unparked {
-    /// An event, or a look that found work. The worker does not count as searching.
+    /// An event, a look that found work, or an unpark without a claim: to leave, or to look at a flag. The
+    /// worker does not count as searching.
     BySelf,
     /// Another thread has claimed it, and it counts as searching.
     Claimed,

@@ -5,8 +5,8 @@
 //! |---|---|---|---|
 //! | Is this a fair turn? | each tick | `is_turn_due` | [`FAIR_INTERVAL`], [`WANTED`] |
 //! | Does the task in the next slot run? | each tick with one | `take_next_turn` | [`NEXT_CAP`] |
-//! | Does one that has yielded run before it? | each pop of a ready task | `is_yielded_due` | [`INTAKE`] |
-//! | Is the driver polled before it? | one of those, nothing ready | `yielded_alone` | [`YIELDS_ALONE`] |
+//! | Does a yielded one run before a ready one? | each pop of a ready task | `is_yielded_due` | [`INTAKE`] |
+//! | Is the driver polled before a yielded one? | nothing is ready | `yielded_alone` | [`YIELDS_ALONE`] |
 //! | Does the worker look outside? | each tick | `pauses` | |
 //! | The same, though no hint says so? | each fair turn | `is_look_due` | |
 //! | How much may it bring in? | each look | `begin_look` | [`INTAKE`] |

@@ -299,7 +299,7 @@ impl Shared {
     /// Whether no task is alive, and each JoinHandle knows.
     ///
     /// A worker counts a completion before the task's JoinHandle learns of it, so that a caller which has
-    /// awaited the handle never counts the task. Its note says when it is through with both. The counts are
+    /// awaited the handle never counts the task. Its `running` says when both are over. The counts are
     /// read first: an empty note says nothing of a task that begins and is counted after it was read.
     fn is_quiet(&self) -> bool {
         self.alive_tasks() == 0 && self.used_slots().all(|slot| slot.running.is_between_polls())

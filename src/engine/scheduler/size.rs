@@ -110,7 +110,8 @@ impl PoolSize {
         // runtime sees that it is closed, too. That holds for the 0 which the end of a recording stores anew,
         // because its thread knows by the lock (model `a_worker_that_a_stop_sends_away_sees_the_close`). And
         // a worker that sees a lower count finds one as low, or 0, in `unrecorded`, so it leaves its loop and
-        // does not go round until that is stored.
+        // does not go round until that is stored. One that was surplus, and sees a higher `unrecorded` before
+        // the count, goes round once.
         self.staying.count.store(count, Ordering::Release);
     }
 

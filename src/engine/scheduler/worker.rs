@@ -23,8 +23,8 @@
 //! 4. the injector: a batch;
 //! 5. the own deque of tasks that have yielded, FIFO; the driver is polled before the `YIELDS_ALONE`th in
 //!    a row;
-//! 6. the other workers, from a random start: half a ready deque, or a whole channel; if there is none, half
-//!    of what has yielded;
+//! 6. the other workers, from a random start: half a ready deque (128 tasks at the most), or a whole channel,
+//!    or the next slot of a worker that is stuck; if there is none, half of what has yielded;
 //! 7. nothing: park, in the driver's seat if it is free.
 //!
 //! Spawned tasks go to the deque and never to the next slot: with one worker, tasks start in the order
@@ -44,8 +44,9 @@
 //! turn after `INTAKE + 2 × n` pops.
 //!
 //! So **between two polls of a task that wants to run lie at most `8 × (k + 1024)` polls**, whatever comes
-//! from outside. Only what is queued at a worker that leaves (resizing, spares) or is stuck in a poll goes to
-//! the end of a shared queue.
+//! from outside: 8 is `2 × (1 + NEXT_CAP)`, for tasks of both kinds and what follows each from the next slot.
+//! Only what is queued at a worker that leaves (resizing, spares) or is stuck in a poll goes to the end of a
+//! shared queue.
 //!
 //! What is in the wake channel comes in after as many ticks as the last look brought tasks, or
 //! [`FAIR_INTERVAL`]. Sockets and timers are looked at after some 200 µs of polls (policy.rs) and at most
@@ -94,7 +95,8 @@ pub(crate) struct Worker {
     own: OwnQueues,
     /// Which of the queues here is next, when to look outside, and what tasks cost.
     policy: Policy,
-    /// A helper leaves tasks that have yielded to the regular workers.
+    /// Whether this worker is a helper at the moment, which leaves tasks that have yielded to the regular
+    /// workers.
     helps: Cell<bool>,
     parker: Parker,
     rng: RefCell<Rng>,
@@ -115,7 +117,8 @@ enum WokenBatch {
     One,
     /// All are in the deque.
     Several {
-        /// How many there are since a peer was last notified, and two more.
+        /// How many there are since a peer was last notified. The count begins at 2 after a notification, and
+        /// in a round of the driver, too.
         untold: usize,
     },
 }

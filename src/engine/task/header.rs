@@ -382,7 +382,8 @@ impl TaskRef {
     pub(super) fn wake(&self) {
         match self.header().state.wake() {
             Wake::Schedule => self.schedule(),
-            // A task that wakes itself in its poll has yielded: a future that knows no runtime does it so.
+            // A task that wakes itself in its poll has yielded: that is how a future that knows no runtime
+            // yields.
             Wake::Noted => {
                 current::note_wake(self.0.as_ptr().cast_const().cast());
             }

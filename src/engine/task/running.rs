@@ -87,7 +87,7 @@ impl Running {
     /// The poll is over. For the owner of the note only.
     #[inline]
     pub(crate) fn end(&self) {
-        // Ordering: Release pairs with `is_idle`.
+        // Ordering: Release pairs with `is_between_polls`.
         self.id.store(0, Ordering::Release);
     }
 

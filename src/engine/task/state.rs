@@ -1,7 +1,7 @@
 //! The word that says what a task is doing: bits, transitions, and what the caller must do after each.
 //!
 //! Pure but for the one atomic: no transition calls other code. Each whose caller has to act returns a
-//! `#[must_use]` action. Those of the join bits are not in the table: see "Join bits" below.
+//! `#[must_use]` action. The transitions of the join bits are not in the table: see "Join bits" below.
 //!
 //! | phase | SCHEDULED | WOKEN | COMPLETE | a [`Hot`](super::header::Hot) exists |
 //! |---|---|---|---|---|
@@ -19,16 +19,17 @@
 //! | `pending` | running | cold | `Cold` |
 //! |        | running, WOKEN | queued | `Requeue` |
 //! |        | running, CANCELLED | same | `Cancel` |
+//! | none, it has yielded | running | queued, bits unchanged | `run` gives it to `Runner::yielded` |
 //! | `trace` | not complete | as after `wake`, plus TRACED | as of `wake` |
 //! | `start` | queued, TRACED | running, TRACED and WOKEN cleared | `Trace`; `Cancel` if CANCELLED |
 //! | `abort` | cold | queued, CANCELLED | `Schedule` |
 //! |        | queued, running | same, CANCELLED | nothing |
 //! | `complete` | running | complete | which side owns the output, see there |
 //!
-//! SCHEDULED stays set through the poll. So a round trip costs two RMWs: one for the wake that sets it,
-//! one for the `pending` that clears it; `start` is a load unless the task was woken while it was hot, or
-//! is traced. WOKEN is a bit and not a counter (as nexosim has it) so that a storm of wakes cannot overflow
-//! anything.
+//! SCHEDULED stays set through the poll. So a round trip costs two RMWs: one for the wake that sets it, one
+//! for the `pending` that clears it; `start` is a load unless the task was woken while it was hot, or is
+//! traced. WOKEN is a bit and not a counter, which nexosim's executor has, so that a storm of wakes cannot
+//! overflow anything.
 //!
 //! SEEN: a thread that looks at the task has found it cold, and the task has not gone cold again since.
 //! `pending` clears it at no cost: its exchange clears SCHEDULED in any case. So a cold task that is SEEN has

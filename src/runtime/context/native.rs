@@ -124,7 +124,7 @@ where
     expect("spawn_blocking").spawn_blocking(f)
 }
 
-/// Cancelled when the current runtime begins to end. `None`: the thread is in none.
+/// Set when the current runtime begins to end. `None`: the thread is in none.
 #[cfg(unix)]
 pub(crate) fn ending() -> Option<Arc<Signal>> {
     with(|handle| handle.map(|handle| handle.inner.ending.clone()))

@@ -22,8 +22,9 @@ impl Worker {
     #[cold]
     fn hooked_sleep(&self, hooks: &SleepHooks) -> Option<Hot> {
         // The hook may take its time, and pushes wake no worker while one counts as searching. If another
-        // thread has woken it, the worker counts as searching again while the second hook runs: to end that
-        // search before the hook would wake a peer for the very task that this worker was woken for.
+        // thread has woken it, the worker counts as searching again while the second hook runs. That search
+        // is not ended before the hook, because to end it would wake a peer for the very task that this
+        // worker was woken for.
         self.end_search();
         hooks.before();
         let spawned = self.take_next().or_else(|| self.take_ready());
@@ -52,7 +53,7 @@ impl Worker {
                 // `Idle::park`). It took one task; a peer must look for the rest.
                 self.pass_on();
             }
-            // It may have been a whole chain. While this worker had it in its hands, a searcher has perhaps
+            // The look may have taken a whole chain. Before its tasks were in the deque, a searcher may have
             // looked in vain, and parked.
             self.own.notify_rest(&self.shared);
             return Some(task);

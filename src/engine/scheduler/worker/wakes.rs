@@ -4,8 +4,9 @@
 //! one task to run. Wakers that are called together, a *batch*, notify a peer once, when all have been
 //! called; a large batch also after each [`MOST_UNTOLD`] tasks; and a batch of cheap tasks notifies none
 //! (policy.rs). If each wake of a batch notified, the peer would run the first task, find no other, park, and
-//! be notified again: some 15 times for a batch of 1,000. Where the cores have other work too, once takes two
-//! thirds of the time (`sync_watch`, `sync_notify`); where they are free, as long.
+//! be notified again: some 15 times for a batch of 1,000. Where the cores have other work too, one
+//! notification per batch takes two thirds of the time that one per wake takes (`sync_watch`, `sync_notify`);
+//! on free cores both take the same.
 //!
 //! No wake is lost: the tasks lie in a deque that thieves see, and the worker is awake. The notification at
 //! the end comes in spite of a panic. Tasks that are kept from the peers are run by this worker, and its next
@@ -20,8 +21,8 @@ use crate::engine::task::header::Hot;
 use crate::engine::wakers;
 use std::task::Waker;
 
-/// A peer is notified after this many tasks, without waiting for the last: they keep it busy for longer than
-/// it takes to wake it.
+/// A peer is notified after about this many tasks, without waiting for the last: they keep it busy for longer
+/// than it takes to wake it. After the first 257, that is, and then after each 255.
 const MOST_UNTOLD: usize = 256;
 
 impl WokenBatch {

@@ -49,8 +49,8 @@
 //! shared queue.
 //!
 //! What is in the wake channel comes in after as many ticks as the last look brought tasks, or
-//! [`FAIR_INTERVAL`]. Sockets and timers are looked at after some 200 µs of polls (policy.rs) and at most
-//! [`FAIR_INTERVAL`] ticks, however busy the worker is with itself; if a single poll is longer, by the driver
+//! `FAIR_INTERVAL`. Sockets and timers are looked at after some 200 µs of polls (policy.rs) and at most
+//! `FAIR_INTERVAL` ticks, however busy the worker is with itself; if a single poll is longer, by the driver
 //! thread (watchdog.rs).
 //!
 //! Rejected: a pause of as many ticks as a look brought tasks, and no bound per pass. Where each task from

@@ -51,131 +51,42 @@
 //!
 //! The driver knows wakers and no workers.
 //!
-//! # Terms to know first
-//!
-//! * *task*: a future that the runtime polls, in one allocation with its state and its output.
-//! * *hot*, *cold*: a task is hot while it is queued or polled, and cold while only its wakers know it.
-//! * *ready*, *yielded*: a queued task is ready if it was spawned or woken, and has yielded if it asked for
-//!   another poll itself.
-//! * *worker*: a thread that runs tasks from its own queues, and searches those of other workers.
-//! * *deque*: a worker's queue of ready tasks, from which the others steal; yielded tasks have a second one.
-//! * *next slot*: one place for the task that was woken last; it runs before those in the deque.
-//! * *injector*: the queue of ready tasks that all workers share; tasks that have yielded have a second one.
-//! * *wake channel*: a worker's inbox for tasks that threads other than workers wake.
-//! * *root*: the future given to `block_on`.
-//! * *driver*: the poller, the sources and the timers of a runtime.
-//! * *seat*: the right to wait in the poller; one thread at a time has it.
-//! * *turn*: one round of the driver; in a worker's *fair turn* it looks at all that it may have passed over.
-//! * *park*: to sleep until another thread unparks, in the seat or not.
-//! * *watchdog*: the driver thread, when it looks after workers that are stuck in long polls.
-//! * *spare*: a worker beside the regular ones for a while; one that the watchdog has started is a *helper*.
-//! * *rest*: the thread of a worker that has left sleeps until it is called back, or the runtime ends.
-//! * *quiet*: no task is alive.
-//! * *quiescent*: all tasks and all threads wait.
-//! * *tick*: one round of a worker's loop, in which it takes and polls one task.
-//! * *driver thread*: the one thread beside the workers. It takes the seat when no idle worker does, and is
-//!   the watchdog.
-//!
 //! # Words
 //!
-//! The names of the engine's types are made of these words, and of some that mean what they mean everywhere.
+//! What one who knows tokio has to look up, with the word that tokio has for it, if it has one.
 //!
-//! | word | meaning |
-//! |---|---|
-//! | `Alarm` | What ends a sleep in the poller: a call by another thread, or the time. |
-//! | `Alone` | What to do before a task that has yielded runs, when no task is ready. |
-//! | `Announced` | Whether a thread that has announced its sleep may sleep, or has been unparked already. |
-//! | `Around` | A function that encloses the life of a thread of the runtime. |
-//! | `Awake` | A thread is awake while it does not sleep; such threads are counted for a paused clock. |
-//! | `Batch` | Tasks that are taken together. |
-//! | `Blocked` | A worker is blocked in place while its task blocks the thread, and has said so. |
-//! | `Boxed` | A task whose future lies in a box, because it is large. |
-//! | `Bucket` | The timers of one span of time. |
-//! | `Cache` | The free memory that a thread keeps for tasks. |
-//! | `Canceller` | The thread that completes a task which it cancels. |
-//! | `Chain` | Nodes that are linked to each other. |
-//! | `Channel` | The wake channel: the tasks of one worker that were woken by threads that are no workers. |
-//! | `Cold` | A task as the cold registry refers to it: it has waited, and may be waiting now. |
-//! | `Completer` | The thread that completes a task, as the task sees it. |
-//! | `Deque` | A queue of one worker, from which the others can steal. |
-//! | `Dispatcher` | The driver thread while it calls wakers, and sends the woken tasks to the workers. |
-//! | `Driver` | The poller, the sources and the timers of a runtime. |
-//! | `Foreign` | A task that is counted apart: spawned by a thread outside the workers, or cancelled. |
-//! | `Here` | What the calling thread is to the scheduler that its spawns go to. |
-//! | `Histogram` | How often something took how long. |
-//! | `History` | What the watchdog remembers from one look to the next. |
-//! | `Hooked` | A task with the hooks that are called for it. |
-//! | `Hot` | The right to poll a task: a queue has it, or the thread that polls. |
-//! | `Idle` | Which workers are parked, and which search for tasks. |
-//! | `Injector` | The queue that all workers share, for tasks from other threads. |
-//! | `Interest` | For which events a source is registered. |
-//! | `Job` | Work for the blocking pool. |
-//! | `Line` | The wakers that wait for a source in one direction, for functions that poll. |
-//! | `Link`, `Linked` | The part of a node that refers to its neighbours. |
-//! | `Local` | The owner's end of a worker's queue. |
-//! | `Look` | Where a worker that parks looks once more before it sleeps. |
-//! | `Mark` | What a look finds of a task: it is hot, cold, or cold since an earlier look. |
-//! | `Meta` | What is said of a task to the functions that the user wants to be called for it. |
-//! | `Note` | What a task waits for, as it has left it in its memory. |
-//! | `Notice` | Which worker is told that a task is queued. |
-//! | `Offset` | By how much the driver's clock differs from the system's. |
-//! | `Order` | What the watchdog is to do after a look. |
-//! | `Origin` | What the caller of a spawn says of the task: the place, and perhaps a name. |
-//! | `Outside` | The queues that all workers look at, beside those of their own. |
-//! | `Own` | What belongs to one thread: no other one pushes to such a queue. |
-//! | `Parker` | Puts its thread to sleep until another thread unparks it. |
-//! | `Place` | Where a future stands in a wait list. |
-//! | `Point` | A quiescent point is a moment at which all tasks wait, while the clock is paused. |
-//! | `Policy` | What a worker decides by numbers alone, such as which of its queues is next. |
-//! | `Poller` | What waits for the events of all sources, by a call to the system. |
-//! | `Pool` | The threads for calls that block. |
-//! | `Presence` | Whether the root of a `block_on` is awake. |
-//! | `Primitive` | A lock, a channel or something else by which tasks wait for each other. |
-//! | `Pushed` | What a push has found in the wake channel: nothing, or other tasks. |
-//! | `Pusher` | The thread that queues a task, and why. |
-//! | `Queue` | Where a hot task waits for a worker. |
-//! | `Quiescent` | A runtime is quiescent while all its tasks and threads wait. |
-//! | `Quiet` | A runtime is quiet when no task is alive. |
-//! | `Readiness`, `Ready` | What the system has reported of a source, and no task has used up. |
-//! | `Reason` | Why a task is queued. |
-//! | `Record`, `Recorder`, `Recording` | Threads note what happens and when, while that is wanted. |
-//! | `Registration` | The entry of a source with the driver. |
-//! | `Registry` | The list of a worker's tasks that have been cold, for the end of the runtime. |
-//! | `Remaining` | Whether other threads are still counted when one is counted out. |
-//! | `Ring` | The last records of one thread. |
-//! | `Role` | What the calling thread is to a scheduler, such as a worker. |
-//! | `Root` | The future that is given to `block_on`. |
-//! | `Runner` | The thread that polls a task, as the task sees it. |
-//! | `Running` | Which task a thread polls, for other threads to read. |
-//! | `Samples` | The few polls and waits of a worker that are timed. |
-//! | `Schedule` | What a task asks of its scheduler: to be queued. |
-//! | `Search` | Whether a worker counts as one that looks into the queues of the others. |
-//! | `Seat` | The right to wait in the poller, which one thread has at a time. |
-//! | `Shard` | The timers of one worker, under one lock. |
-//! | `Signal` | A flag that is set once, and the futures that wait for that. |
-//! | `Slab` | A table whose entries are found by number. |
-//! | `Sleep` | What a thread does while it is parked, or waits in the poller. |
-//! | `Slot` | What the other workers see of one worker; the next slot has one task, which runs next. |
-//! | `Snapshot` | What the watchdog sees at one look, of all workers or of one. |
-//! | `Sought` | What a worker's next sample is of. |
-//! | `Source` | What the poller can wait for, such as a socket. |
-//! | `Spin` | A thread that wants a lock spins: it tries for some microseconds before it sleeps. |
-//! | `Stage` | What a task's memory holds: the future, its output, or nothing. |
-//! | `Stall` | How long a worker has been in one poll. |
-//! | `Staying` | Which workers stay, and whether they record what they do. |
-//! | `Stealer` | The thieves' end of a worker's queue. |
-//! | `Step` | What a free thread of the blocking pool does next. |
-//! | `Task` | A future that the runtime polls, with its handles and its output. |
-//! | `Timer` | A deadline, and the waker that is called when it has passed. |
-//! | `Traces` | What an observer does while a poll notes where its task waits. |
-//! | `Unpark`, `Unparker` | Ends the sleep of a parked thread, or prevents the next one. |
-//! | `Unparked` | What has ended a worker's park. |
-//! | `User` | A runtime, to the depots: they keep free memory while there is one. |
-//! | `Wake`, `Woken` | Makes a cold task hot, or has a hot one polled once more. |
-//! | `Watchdog` | The driver thread: helps where polls take long, also by fetching events. |
-//! | `Wheel` | Timers in buckets, ordered by their deadlines. |
-//! | `Word` | An atomic number whose parts are changed together. |
-//! | `Worker` | A thread that runs tasks. |
+//! | word | meaning | in tokio |
+//! |---|---|---|
+//! | *alarm* | ends a sleep in the poller, when another thread calls or the time has come | `mio::Waker` |
+//! | *blocked in place* | said of a worker whose task blocks the thread, and has told the runtime so | |
+//! | *chain* | tasks that are linked to each other, and pushed together | |
+//! | *depot* | free memory that threads leave to each other | |
+//! | *driver* | the poller, the sources and the timers of a runtime | driver |
+//! | *driver thread* | the one thread beside the workers, which drives when no idle worker does | |
+//! | *home* | the worker that ran a task last | |
+//! | *hot*, *cold* | queued or polled; known to its wakers only | notified, idle |
+//! | *injector* | the queue of ready tasks that all workers share | inject queue |
+//! | *next slot* | one place for the task that was woken last; it runs before the deque | LIFO slot |
+//! | *note* | what a task waits for, as it has left it in its memory | |
+//! | *outside* | the queues that all workers look at, beside those of their own | |
+//! | *park* | to sleep until another thread unparks, in the seat or not | park |
+//! | *quiescent* | all tasks and all threads of a runtime wait; a paused clock may jump | |
+//! | *quiet* | no task of a runtime is alive | |
+//! | *readiness* | what the system has reported of a source, and no task has used up | `ScheduledIo` |
+//! | *ready*, *yielded* | a queued task was spawned or woken, or has asked for a poll itself | –, deferred |
+//! | *registry* | the tasks of one worker that have been cold, for the end of the runtime | `OwnedTasks` |
+//! | *rest* | the thread of a worker that has left sleeps until it is called back | |
+//! | *root* | the future given to `block_on` | |
+//! | *search* | a worker looks into the queues of the others | searching |
+//! | *seat* | the right to wait in the poller; one thread at a time has it | the lock around the driver |
+//! | *shard* | the timers of one worker, under one lock | shard of the wheel |
+//! | *spare*, *helper* | a worker beside the regular ones for a while; one that the watchdog has started | |
+//! | *stalled*, *slow* | in one poll since the last look; in polls that are long in the mean | |
+//! | *surplus* | said of a worker that is to leave | |
+//! | *tick* | one round of a worker's loop, in which it takes and polls one task | tick |
+//! | *turn* | one round of the driver; a *fair turn* of a worker has one | maintenance |
+//! | *wake channel* | a worker's inbox for tasks that threads other than workers wake | |
+//! | *watchdog* | the driver thread, when it looks after workers that are stuck in long polls | |
 
 pub(crate) mod abort;
 pub(crate) mod ended;

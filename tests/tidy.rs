@@ -244,6 +244,10 @@ const UNSAFE: Confined = Confined {
             "asks the system about a descriptor: two calls for which nix wants two more features, and \
              `poll`, for which it wants a borrowed descriptor",
         ),
+        (
+            "src/engine/wakers/signal.rs",
+            "a thread that waits to read and hears of the end, on Unix",
+        ),
         ("src/engine/scheduler/slice.rs", "asks the system for short slices of the processor"),
         ("src/runtime/local.rs", "tasks that borrow, on the thread that owns them"),
         ("src/runtime/local/queue.rs", "half a queue that one thread alone reaches"),

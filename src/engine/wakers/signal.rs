@@ -63,9 +63,16 @@ impl Signal {
     }
 
     /// Waits until the flag is set.
+    #[cfg(unix)]
     pub(crate) async fn wait(&self) {
         let look = || if self.is_set() { Poll::Ready(()) } else { Poll::Pending };
         self.waiting.wait(WAITS, |_| look()).await;
+    }
+
+    /// Whether no future waits.
+    #[cfg(all(test, liten_loom))]
+    pub(crate) fn is_deserted(&self) -> bool {
+        self.waiting.lock().is_empty()
     }
 
     /// The future at `place` does not wait any more.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{both_ways, thread};
+use std::panic::Location;
 use std::task::Waker;
 
 fn job<T: Send + 'static>(

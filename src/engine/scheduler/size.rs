@@ -101,18 +101,26 @@ impl PoolSize {
         self.store_staying(0, false);
     }
 
+    /// `unrecorded` is never above the count, so of the two the one that falls is stored first. A worker that
+    /// found itself surplus by the count, and by `unrecorded` not, would go round until the other one is
+    /// stored.
     fn store_staying(&self, count: usize, is_recorded: bool) {
         let unrecorded = if is_recorded { 0 } else { count };
-        // Ordering: Release pairs with the Acquire in `stays_unrecorded`: a worker that sees that events are
-        // recorded finds the recording.
-        self.staying.unrecorded.store(unrecorded, Ordering::Release);
         // Ordering: Release pairs with the Acquire in `is_surplus`. A worker that sees the 0 of a closed
         // runtime sees that it is closed, too. That holds for the 0 which the end of a recording stores anew,
         // because its thread knows by the lock (model `a_worker_that_a_stop_sends_away_sees_the_close`). And
-        // a worker that sees a lower count finds one as low, or 0, in `unrecorded`, so it leaves its loop and
-        // does not go round until that is stored. One that was surplus, and sees a higher `unrecorded` before
-        // the count, goes round once.
-        self.staying.count.store(count, Ordering::Release);
+        // a worker that sees a lower count finds one as low, or 0, in `unrecorded`.
+        let store_count = || self.staying.count.store(count, Ordering::Release);
+        let rises = count > self.staying();
+        if rises {
+            store_count();
+        }
+        // Ordering: Release pairs with the Acquire in `stays_unrecorded`: a worker that sees that events are
+        // recorded finds the recording, and one that sees a higher number finds a count as high.
+        self.staying.unrecorded.store(unrecorded, Ordering::Release);
+        if !rises {
+            store_count();
+        }
     }
 
     /// Whether worker `index` stays and records nothing. One comparison, because each worker asks at each

@@ -244,10 +244,6 @@ const UNSAFE: Confined = Confined {
             "asks the system about a descriptor: two calls for which nix wants two more features, and \
              `poll`, for which it wants a borrowed descriptor",
         ),
-        (
-            "src/engine/wakers/signal.rs",
-            "a thread that waits to read and hears of the end, on Unix",
-        ),
         ("src/engine/scheduler/slice.rs", "asks the system for short slices of the processor"),
         ("src/runtime/local.rs", "tasks that borrow, on the thread that owns them"),
         ("src/runtime/local/queue.rs", "half a queue that one thread alone reaches"),
@@ -366,6 +362,10 @@ const THREAD_LOCALS: Confined = Confined {
         ("src/task/local_key.rs", "one slot per task-local key"),
         ("src/insight/await_tree/traced.rs", "what a traced poll on this thread notes"),
         ("src/engine/task/id.rs", "a range of ids per thread"),
+        (
+            "src/engine/wakers/signal.rs",
+            "a thread that waits to read on Unix, and hears of the end",
+        ),
         ("src/engine/recycler.rs", "the memory that each thread keeps"),
         ("src/engine/rng.rs", "the random numbers of code that may run on any thread"),
         ("src/engine/blocking.rs", "when a thread of the pool is through with its thread-locals"),
@@ -464,6 +464,10 @@ const CFG: Confined = Confined {
         ("src/process/unix.rs", "pidfd on Linux"),
         ("src/wasi.rs", "the host of the system; on wasm it has tasks and timers"),
         ("src/component.rs", "the host of the system, a file each"),
+        (
+            "src/engine/wakers/signal.rs",
+            "a thread that waits to read on Unix, and hears of the end",
+        ),
         ("src/net/wasm.rs", "the traits of futures-io"),
         ("src/guide.rs", "the page about a module that may be switched off"),
         ("src/signal.rs", "signals on Unix, events of the console on Windows"),

@@ -362,10 +362,6 @@ const THREAD_LOCALS: Confined = Confined {
         ("src/task/local_key.rs", "one slot per task-local key"),
         ("src/insight/await_tree/traced.rs", "what a traced poll on this thread notes"),
         ("src/engine/task/id.rs", "a range of ids per thread"),
-        (
-            "src/engine/wakers/signal.rs",
-            "a thread that waits to read on Unix, and hears of the end",
-        ),
         ("src/engine/recycler.rs", "the memory that each thread keeps"),
         ("src/engine/rng.rs", "the random numbers of code that may run on any thread"),
         ("src/engine/blocking.rs", "when a thread of the pool is through with its thread-locals"),

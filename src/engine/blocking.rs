@@ -184,24 +184,32 @@ impl<J: Job> Pool<J> {
     /// bounds the waiting for jobs; what a thread does afterwards (destructors of thread-locals) is outside
     /// of it.
     pub(crate) fn wait(&self, deadline: Option<Instant>) -> bool {
-        let me = thread::current().id();
-        let is_me = |thread: &Thread| thread.handle.thread().id() == me;
-        let own = self.threads.lock().alive.values().any(|it| is_me(it) && !it.let_go);
-        if !self.locked.wait_for_threads(usize::from(own), deadline) {
+        if !self.locked.wait_for_threads(usize::from(self.is_in_job()), deadline) {
             return false;
         }
-        if own {
-            // No other thread is left to do it.
-            self.locked.cancel_left();
-        }
+        let me = thread::current().id();
         let threads = std::mem::take(&mut self.threads.lock().alive);
         for thread in threads.into_values() {
-            if !is_me(&thread) {
+            if thread.handle.thread().id() != me {
                 // An error is a panic in `around`, which has been reported when it happened.
                 let _ = thread.handle.join();
             }
         }
         true
+    }
+
+    /// After the close: if the calling thread is one of the pool's, and in a job, cancels what is left to be
+    /// cancelled. It may be the only thread, and the rest of its job may wait for that work.
+    pub(crate) fn cancel_left_in_job(&self) {
+        if self.is_in_job() {
+            self.locked.cancel_left();
+        }
+    }
+
+    /// Whether the calling thread is one of the pool's and has not been let go.
+    fn is_in_job(&self) -> bool {
+        let me = thread::current().id();
+        self.threads.lock().alive.values().any(|it| it.handle.thread().id() == me && !it.let_go)
     }
 
     /// How many threads there are.

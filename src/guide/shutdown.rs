@@ -62,4 +62,5 @@
 //! | blocking work that has begun | when it is done; the runtime waits |
 //! | blocking work that a free or a new thread comes for | is done; the runtime waits |
 //! | other blocking work | is cancelled by the next thread of the pool that is free; the runtime waits |
+//! | the same, if blocking work drops the runtime | is cancelled by that drop, which waits for nothing |
 //! | sockets and timers that are held elsewhere | return errors from then on |

@@ -25,7 +25,8 @@ impl Handle {
     /// Ends the runtime; waits for its threads, for `timeout` at most. A second call finds nothing to do.
     /// Returns what still runs.
     ///
-    /// On one of the runtime's own threads nothing is waited for.
+    /// On one of the runtime's own threads nothing is waited for. Without a `timeout`, blocking work that
+    /// ends its runtime cancels the work that is queued behind it.
     pub(super) fn shutdown(&self, timeout: Option<Duration>) -> Vec<RunningTask> {
         let running = self.shut_down(timeout);
         // What the tasks have left that were dropped on this thread.
@@ -38,7 +39,8 @@ impl Handle {
         // A deadline beyond the clock's range is none.
         let deadline = timeout.map(|timeout| clock::now().checked_add(timeout));
         let deadline = deadline.flatten().or(timeout.map(far));
-        let may_wait = !self.is_own_thread() && timeout != Some(Duration::ZERO);
+        let is_own_thread = self.is_own_thread();
+        let may_wait = !is_own_thread && timeout != Some(Duration::ZERO);
         self.close_pools();
         let scheduler = self.scheduler();
         if let Some(scheduler) = scheduler {
@@ -48,6 +50,9 @@ impl Handle {
         let drained = may_wait && scheduler.is_none_or(|it| it.wait_for_tasks(deadline));
         // Before the threads end: what the user has called on them may wait for a timer.
         self.close_driver();
+        if is_own_thread && timeout.is_none() {
+            inner.blocking.cancel_left_in_job();
+        }
         let ended = drained && scheduler.is_none_or(|it| it.wait_for_workers(deadline));
         if ended && inner.blocking.wait(deadline) && inner.pinned.wait(deadline) {
             if let Some(scheduler) = scheduler {

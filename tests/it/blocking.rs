@@ -229,7 +229,7 @@ fn jobs_are_inside_the_runtime_and_no_tasks() {
     });
 }
 
-/// The thread that waits for the end is the only one that could cancel what is queued behind it.
+/// The thread that ends the runtime is the only one that could cancel what is queued behind it.
 #[test]
 fn a_job_that_ends_its_runtime_finds_queued_work_cancelled() {
     guarded(|| {

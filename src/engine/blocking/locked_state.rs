@@ -106,8 +106,7 @@ impl<J: Job> LockedState<J> {
         state.close(Job::must_run);
     }
 
-    /// Cancels what the close has left to threads that come back. For a thread of the pool, in a job, that
-    /// has waited for all others.
+    /// Cancels what the close has left to threads that come back. For a thread of the pool, in a job.
     pub(super) fn cancel_left(&self) {
         let jobs = self.state.lock().take_cancelled();
         for job in jobs {

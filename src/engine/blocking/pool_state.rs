@@ -19,7 +19,7 @@
 //! | `finished` | busy thread | | free + 1 | one of the above follows |
 //! | `close` | owner | closed | same | |
 //! |  |  | otherwise | queued = the `free` oldest and what must run, cancelled = the others | |
-//! | `take_cancelled` | busy thread | no other thread is left | cancelled = 0 | these jobs |
+//! | `take_cancelled` | busy thread | closed | cancelled = 0 | these jobs |
 //! | `abandon` | dying free thread | | free − 1, threads − 1 | all jobs, if it was the last thread |
 //!
 //! Kept true: `free ≤ threads ≤ max`; no threads, no jobs (unless `abandon` hands them out).

@@ -256,9 +256,9 @@ fn closing_leaves_what_must_run_to_the_threads() {
     assert_eq!((pool.threads(), pool.queued()), (0, 0));
 }
 
-/// No other thread is left to do it.
+/// No other thread may be there to do it.
 #[test]
-fn a_job_that_closes_the_pool_and_waits_cancels_what_is_queued() {
+fn a_job_that_closes_the_pool_can_cancel_what_is_queued() {
     let pool = pool(1, FOREVER);
     let (go_on, wait) = channel::<()>();
     let (send, ends) = channel();
@@ -266,6 +266,7 @@ fn a_job_that_closes_the_pool_and_waits_cancels_what_is_queued() {
     spawn(&pool, move |_| {
         wait.recv().expect("the test sends");
         own.close();
+        own.cancel_left_in_job();
         assert!(own.wait(None));
         closes.send((true, true)).expect("the test waits");
     });

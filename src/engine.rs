@@ -53,7 +53,7 @@
 //!
 //! # Words
 //!
-//! What one who knows tokio has to look up, with the word that tokio has for it, if it has one.
+//! What is new to a reader of tokio's code, with the word that tokio has for it, if it has one.
 //!
 //! | word | meaning | in tokio |
 //! |---|---|---|

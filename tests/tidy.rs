@@ -100,7 +100,7 @@ const HOUSE: Plan = Plan {
         ("fs", "sync"),
         // On systems without pidfds a signal tells of a child's end.
         ("process", "signal"),
-        // A dump asks who holds a lock.
+        // A dump asks which task holds a lock.
         ("insight", "sync"),
         // A signal asks for what was recorded.
         ("insight", "signal"),

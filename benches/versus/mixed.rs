@@ -16,10 +16,9 @@ mod requests;
 #[path = "mixed/threads.rs"]
 pub(crate) mod threads;
 
-use crate::contest::{Contest, Figure, lane};
-use crate::runtimes::{Liten, Smol, Tokio};
-use lane::{Echo, Mixed};
-use requests::{Requests, Served};
+use crate::contest::{Contest, Figure};
+use lane::Echo;
+use requests::Requests;
 use std::time::Duration;
 
 const CONNECTIONS: usize = 32;
@@ -77,21 +76,18 @@ pub(crate) fn contests(workers: usize) -> Vec<Contest> {
 /// Requests whose handler computes for 8 ms, beside light ones.
 fn heavy_requests(workers: usize) -> Contest {
     let of = Requests { workers, light: CONNECTIONS, heavy: HEAVY, burn: Duration::from_millis(8) };
+    // The heavy ones stand in the place of the burners.
+    let Goals { p50, p99, requests, burners } = Goals::new(0.02, 0.15, 9.0);
     let figure = |suffix, goal| Figure { suffix, unit: "ns", goal };
     Contest {
         name: "mixed_heavy_requests".to_owned(),
         figures: vec![
-            figure("p50", Some(0.02)),
-            figure("p99", Some(0.15)),
-            figure("requests", Some(1.0 / 9.0)),
-            // The heavy ones may lose a tenth of what they do elsewhere.
-            figure("heavy", Some(1.0 / 0.9)),
+            figure("p50", p50),
+            figure("p99", p99),
+            figure("requests", requests),
+            figure("heavy", burners),
         ],
-        lanes: vec![
-            lane::<Liten, _>(move || Served::<Liten>::start(of)),
-            lane::<Tokio, _>(move || Served::<Tokio>::start(of)),
-            lane::<Smol, _>(move || Served::<Smol>::start(of)),
-        ],
+        lanes: of.lanes(),
         slice: SLICE,
         rounds: ROUNDS,
     }
@@ -111,11 +107,7 @@ fn echo(name: &str, echo: Echo, slice: Duration, goals: Goals) -> Contest {
             figure("running", "threads", None),
             figure("threads", "threads", None),
         ],
-        lanes: vec![
-            lane::<Liten, _>(move || Mixed::<Liten>::start(echo)),
-            lane::<Tokio, _>(move || Mixed::<Tokio>::start(echo)),
-            lane::<Smol, _>(move || Mixed::<Smol>::start(echo)),
-        ],
+        lanes: echo.lanes(),
         slice,
         rounds: if slice > SLICE { FEW_ROUNDS } else { ROUNDS },
     }

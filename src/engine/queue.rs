@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | [`local`] | its owner | its owner, thieves in batches | FIFO |
 //! | [`injector`] | any thread | workers, in batches | FIFO |
-//! | [`wake_channel`] | threads that run no tasks of it then | mostly its worker: all at once | FIFO |
+//! | [`wake_channel`] | threads without the role of a worker | mostly its worker: all at once | FIFO |
 //!
 //! The *next slot* of a worker, for one task, is beside its wake channel.
 //!

@@ -7,11 +7,9 @@ use crate::engine::scheduler::{Shared, WorkerEntry};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::task::waker::task_of;
 use crate::engine::task::{RunningTask, TaskId};
-use crate::runtime::Handle;
-use crate::runtime::SlowPoll;
-use crate::runtime::ThreadActivity;
 use crate::runtime::blocking_task::{BlockingJob, RunningJob};
 use crate::runtime::slow_polls::KeptPoll;
+use crate::runtime::{Handle, SlowPoll, ThreadActivity};
 use std::time::{Duration, Instant};
 
 /// One worker, with its index.

@@ -3,15 +3,16 @@
 use super::burners::Burners;
 use super::hosts::Host;
 use super::threads::{Threads, Watch};
-use crate::contest::Lane;
+use crate::contest::{Lane, Start, lane};
 use crate::network::generator::Generator;
 use crate::network::load::{Load, Protocol};
 use crate::network::server::{Server, TcpServer};
+use crate::runtimes::{Liten, Smol, Tokio};
 use crate::sockets::{Sockets, echo};
 use std::time::{Duration, Instant};
 
 /// For this part of a measurement the load runs before the counting begins.
-const RUN_UP: u32 = 8;
+pub(super) const RUN_UP: u32 = 8;
 /// The warm-up is so much shorter than a measurement.
 const WARM_UP: u32 = 4;
 /// What burners compute for in tests.
@@ -27,6 +28,17 @@ pub(crate) struct Echo {
     pub(crate) burn: Duration,
     /// Whether it tells the runtime before it does.
     pub(crate) in_place: bool,
+}
+
+impl Echo {
+    /// The same load on each runtime.
+    pub(super) fn lanes(self) -> Vec<(&'static str, Start)> {
+        vec![
+            lane::<Liten, _>(move || Mixed::<Liten>::start(self)),
+            lane::<Tokio, _>(move || Mixed::<Tokio>::start(self)),
+            lane::<Smol, _>(move || Mixed::<Smol>::start(self)),
+        ]
+    }
 }
 
 /// Everything that is measured in such a runtime.

@@ -1,8 +1,8 @@
 //! How late an answer is, over how long others compute beside it, as a picture: both axes logarithmic.
 
 use super::{BURNERS, CONNECTIONS, HEAVY};
-use super::{Echo, Mixed, Requests, Served};
-use crate::contest::{Contest, Figure, Start, lane};
+use super::{Echo, Requests};
+use crate::contest::{Contest, Figure, Start};
 use crate::runtimes::{Liten, Runtime, Smol, Tokio};
 use std::fmt::{self, Display, Write};
 use std::time::Duration;
@@ -80,29 +80,12 @@ impl Picture {
     }
 
     fn lanes(self, workers: usize, burn: Duration) -> Vec<(&'static str, Start)> {
+        let connections = CONNECTIONS;
         match self {
             Self::Burners => {
-                let echo = Echo {
-                    workers,
-                    connections: CONNECTIONS,
-                    burners: BURNERS,
-                    burn,
-                    in_place: false,
-                };
-                vec![
-                    lane::<Liten, _>(move || Mixed::<Liten>::start(echo)),
-                    lane::<Tokio, _>(move || Mixed::<Tokio>::start(echo)),
-                    lane::<Smol, _>(move || Mixed::<Smol>::start(echo)),
-                ]
+                Echo { workers, connections, burners: BURNERS, burn, in_place: false }.lanes()
             }
-            Self::Requests => {
-                let of = Requests { workers, light: CONNECTIONS, heavy: HEAVY, burn };
-                vec![
-                    lane::<Liten, _>(move || Served::<Liten>::start(of)),
-                    lane::<Tokio, _>(move || Served::<Tokio>::start(of)),
-                    lane::<Smol, _>(move || Served::<Smol>::start(of)),
-                ]
-            }
+            Self::Requests => Requests { workers, light: connections, heavy: HEAVY, burn }.lanes(),
         }
     }
 

@@ -6,17 +6,16 @@
 //! large document, or hashes a password.
 
 use super::burners::compute;
-use crate::contest::Lane;
+use super::lane::RUN_UP;
+use crate::contest::{Lane, Start, lane};
 use crate::network::generator::Generator;
 use crate::network::load::{Load, Protocol};
 use crate::network::server::{Server, TcpServer};
 use crate::network::streams::HEAVY;
+use crate::runtimes::{Liten, Smol, Tokio};
 use crate::sockets::Sockets;
 use std::io;
 use std::time::Duration;
-
-/// For this part of a measurement the load runs before the counting begins.
-const RUN_UP: u32 = 8;
 
 /// Which load, on what.
 #[derive(Clone, Copy)]
@@ -28,8 +27,19 @@ pub(crate) struct Requests {
     pub(crate) burn: Duration,
 }
 
+impl Requests {
+    /// The same load on each runtime.
+    pub(super) fn lanes(self) -> Vec<(&'static str, Start)> {
+        vec![
+            lane::<Liten, _>(move || Served::<Liten>::start(self)),
+            lane::<Tokio, _>(move || Served::<Tokio>::start(self)),
+            lane::<Smol, _>(move || Served::<Smol>::start(self)),
+        ]
+    }
+}
+
 /// Everything that is measured in such a runtime.
-pub(crate) struct Served<R: Sockets> {
+struct Served<R: Sockets> {
     // In this order: the server is dropped when its clients are gone.
     light: Generator,
     heavy: Generator,
@@ -38,7 +48,7 @@ pub(crate) struct Served<R: Sockets> {
 }
 
 impl<R: Sockets> Served<R> {
-    pub(crate) fn start(of: Requests) -> Self {
+    fn start(of: Requests) -> Self {
         let session = move |stream| async move {
             // An error is a client that has gone: all of them go in the end.
             let _ = serve::<R>(stream, of.burn).await;

@@ -362,7 +362,7 @@ const NO_THREAD: u32 = 0;
 /// In the place of a number that the system does not tell. No thread has it either.
 const UNKNOWN_THREAD: u32 = u32::MAX;
 
-/// In the place of the number of a thread that rests. Nor has any thread this one.
+/// In the place of the number of a thread that rests. No thread has this number either.
 const RESTING_THREAD: u32 = u32::MAX - 1;
 
 /// The system's number of the calling thread: one system call, once per worker.

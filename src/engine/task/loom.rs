@@ -132,6 +132,25 @@ pub(crate) fn leaf() -> (Leaf, Arc<AtomicBool>, Arc<Mutex<Option<Waker>>>, Arc<A
     (leaf, flag, slot, drops)
 }
 
+/// A task that has been polled once, and waits for its [`Leaf`].
+pub(crate) struct Waiting {
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) join: JoinHandle<u32>,
+    pub(crate) flag: Arc<AtomicBool>,
+    pub(crate) slot: Arc<Mutex<Option<Waker>>>,
+    pub(crate) drops: Arc<AtomicUsize>,
+}
+
+impl Waiting {
+    pub(crate) fn new() -> Self {
+        let queue = Queue::new();
+        let (leaf, flag, slot, drops) = leaf();
+        let join = queue.spawn(leaf);
+        queue.run();
+        Self { queue, join, flag, slot, drops }
+    }
+}
+
 pub(super) struct Inert;
 
 impl Wake for Inert {
@@ -233,10 +252,7 @@ fn a_wake_that_the_poll_forgets_is_answered_by_it() {
 #[test]
 fn two_wakes_queue_the_task_once() {
     both_ways(|way| {
-        let queue = Queue::new();
-        let (leaf, flag, slot, _) = leaf();
-        let join = queue.spawn(leaf);
-        queue.run();
+        let Waiting { queue, join, flag, slot, .. } = Waiting::new();
         flag.store(true, Ordering::Relaxed);
         let waker = slot.lock().take().expect("polled once");
         let other = {
@@ -384,10 +400,7 @@ fn a_complete_task_keeps_no_join_waker() {
 #[test]
 fn an_abort_races_a_wake_and_the_task_ends_once() {
     both_ways(|way| {
-        let queue = Queue::new();
-        let (leaf, flag, slot, drops) = leaf();
-        let mut join = queue.spawn(leaf);
-        queue.run();
+        let Waiting { queue, mut join, flag, slot, drops } = Waiting::new();
         let aborter = {
             let abort = join.abort_handle();
             thread::spawn(move || abort.abort())
@@ -476,10 +489,7 @@ fn the_last_reference_frees_the_cell_once() {
 #[test]
 fn a_closing_registry_and_a_wake_share_one_hot() {
     both_ways(|way| {
-        let queue = Queue::new();
-        let (leaf, _flag, slot, drops) = leaf();
-        let join = queue.spawn(leaf);
-        queue.run();
+        let Waiting { queue, join, slot, drops, .. } = Waiting::new();
         let waker = slot.lock().take().expect("polled once");
         let other = thread::spawn(move || waker.wake());
         way.here();

@@ -52,21 +52,23 @@ impl Signal {
         }
     }
 
+    fn look(&self) -> Poll<()> {
+        if self.is_set() { Poll::Ready(()) } else { Poll::Pending }
+    }
+
     /// Polls for the future at `place`.
     pub(crate) fn poll(&self, place: Pin<&Place>, cx: &Context<'_>) -> Poll<()> {
-        let look = || if self.is_set() { Poll::Ready(()) } else { Poll::Pending };
         // Before the lock, and before the waker is cloned.
-        if look().is_ready() {
+        if self.is_set() {
             return Poll::Ready(());
         }
-        self.waiting.poll(place, cx, |_| look())
+        self.waiting.poll(place, cx, |_| self.look())
     }
 
     /// Waits until the flag is set.
     #[cfg(unix)]
     pub(crate) async fn wait(&self) {
-        let look = || if self.is_set() { Poll::Ready(()) } else { Poll::Pending };
-        self.waiting.wait(WAITS, |_| look()).await;
+        self.waiting.wait(WAITS, |_| self.look()).await;
     }
 
     /// Whether no future waits.

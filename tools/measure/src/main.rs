@@ -20,7 +20,8 @@ use source::Source;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What only components need: a reader of the native engine never opens these.
+/// What only components need: a reader of the native engine never opens these. `host` is the room's name in
+/// older checkouts.
 const COMPONENT: [&str; 4] =
     ["src/component", "src/engine/host", "src/engine/driver/wasm", "src/engine/sync_shim/wasm"];
 /// A circle of so many files can be read as one thing.

@@ -2,7 +2,7 @@
 
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, both_ways, thread};
-use crate::engine::task::loom::{Queue, leaf, poll_once};
+use crate::engine::task::loom::{Queue, Waiting, poll_once};
 use crate::engine::task::waker;
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
@@ -88,10 +88,7 @@ fn a_task_is_counted_as_ended_before_its_joiner_learns_of_it() {
 #[test]
 fn an_aborted_and_forgotten_task_ends_once() {
     both_ways(|way| {
-        let queue = Queue::new();
-        let (leaf, flag, slot, drops) = leaf();
-        let join = queue.spawn(leaf);
-        queue.run();
+        let Waiting { queue, join, flag, slot, drops } = Waiting::new();
         let owner = thread::spawn(move || {
             join.abort();
             drop(join);

@@ -2,7 +2,7 @@
 
 use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::sync_shim::{both_ways, thread};
-use crate::engine::task::loom::{Leaf, Queue, leaf, poll_once};
+use crate::engine::task::loom::{Leaf, Queue, Waiting, leaf, poll_once};
 use std::task::Poll;
 
 /// A registered task completes while shutdown closes the registry: it ends once, with its output or as
@@ -10,10 +10,7 @@ use std::task::Poll;
 #[test]
 fn a_task_that_completes_during_the_close_ends_once() {
     both_ways(|way| {
-        let queue = Queue::new();
-        let (leaf, flag, slot, drops) = leaf();
-        let mut join = queue.spawn(leaf);
-        queue.run();
+        let Waiting { queue, mut join, flag, slot, drops } = Waiting::new();
         flag.store(true, Ordering::Relaxed);
         let waker = slot.lock().take().expect("polled once");
         waker.wake();

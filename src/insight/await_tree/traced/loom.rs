@@ -4,7 +4,7 @@ use super::{Answer, Request};
 use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::sync_shim::{Arc, Way, both_ways, thread};
 use crate::engine::task::TaskId;
-use crate::engine::task::loom::{Queue, leaf, poll_once};
+use crate::engine::task::loom::{Queue, Waiting, poll_once};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -44,10 +44,7 @@ fn answer(request: &Request) -> Option<Answer> {
 #[test]
 fn a_traced_poll_follows_a_request_during_another_poll() {
     both_ways(|way| {
-        let queue = Queue::new();
-        let (leaf, flag, slot, _) = leaf();
-        let mut join = queue.spawn(leaf);
-        queue.run();
+        let Waiting { queue, mut join, flag, slot, .. } = Waiting::new();
         let woken = slot.lock().clone().expect("polled once");
         woken.wake();
         let request = ask_beside(&queue, join.id(), way, || {}).expect("it waits");
@@ -66,10 +63,7 @@ fn a_traced_poll_follows_a_request_during_another_poll() {
 #[test]
 fn a_traced_poll_or_the_end_answers_a_task_that_ends() {
     both_ways(|way| {
-        let queue = Queue::new();
-        let (leaf, flag, slot, _) = leaf();
-        let mut join = queue.spawn(leaf);
-        queue.run();
+        let Waiting { queue, mut join, flag, slot, .. } = Waiting::new();
         flag.store(true, Ordering::Relaxed);
         slot.lock().take().expect("polled once").wake();
         let asked = ask_beside(&queue, join.id(), way, || {});
@@ -85,11 +79,8 @@ fn a_traced_poll_or_the_end_answers_a_task_that_ends() {
 #[test]
 fn a_traced_poll_or_the_end_answers_a_task_that_is_aborted() {
     both_ways(|way| {
-        let queue = Queue::new();
-        let (leaf, _flag, slot, drops) = leaf();
-        let mut join = queue.spawn(leaf);
+        let Waiting { queue, mut join, slot, drops, .. } = Waiting::new();
         let abort = join.abort_handle();
-        queue.run();
         let asked = ask_beside(&queue, join.id(), way, || abort.abort());
         queue.run();
         assert!(

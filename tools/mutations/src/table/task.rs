@@ -394,7 +394,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: SIGNAL,
         models: "cancellation::loom",
-        from: "self.waiting.poll(place, cx, |_| look())",
+        from: "self.waiting.poll(place, cx, |_| self.look())",
         to: "self.waiting.poll(place, cx, |_| Poll::Pending)",
         breaks: "a future joins the list of a token that was cancelled meanwhile",
     },

@@ -115,6 +115,12 @@ struct Thread {
     let_go: bool,
 }
 
+impl Thread {
+    fn is_current(&self) -> bool {
+        self.handle.thread().id() == thread::current().id()
+    }
+}
+
 /// See [`Pool::counts`].
 #[derive(Debug, Clone)]
 pub(crate) struct PoolCounts<R> {
@@ -187,10 +193,9 @@ impl<J: Job> Pool<J> {
         if !self.locked.wait_for_threads(usize::from(self.is_in_job()), deadline) {
             return false;
         }
-        let me = thread::current().id();
         let threads = std::mem::take(&mut self.threads.lock().alive);
         for thread in threads.into_values() {
-            if thread.handle.thread().id() != me {
+            if !thread.is_current() {
                 // An error is a panic in `around`, which has been reported when it happened.
                 let _ = thread.handle.join();
             }
@@ -208,8 +213,7 @@ impl<J: Job> Pool<J> {
 
     /// Whether the calling thread is one of the pool's and has not been let go.
     fn is_in_job(&self) -> bool {
-        let me = thread::current().id();
-        self.threads.lock().alive.values().any(|it| it.handle.thread().id() == me && !it.let_go)
+        self.threads.lock().alive.values().any(|it| it.is_current() && !it.let_go)
     }
 
     /// How many threads there are.

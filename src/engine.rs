@@ -28,7 +28,6 @@
 //! | `park` | 150 | a thread sleeps until it is woken |
 //! | `queue` | 550 | local queue, injector, wake channel, next slot |
 //! | `task` | 3,400 | a task's memory, state, waker and handle |
-//! | `recorder` | 220 | what a recording keeps: rings of records |
 //! | `blocking` | 710 | the pool of threads for calls that block |
 //! | `driver` | 3,490 | events and timers, and the seat of the thread that waits for them |
 //! | `scheduler` | 6,540 | workers, which thread wakes which, and the watchdog |
@@ -41,6 +40,7 @@
 //!   it, and each kind of thread keeps its own queues and counts.
 //! * [`blocking::Job`]: the pool runs what it is given. The jobs are made in `runtime`, because most are
 //!   tasks.
+//! * [`scheduler::Probe`]: the threads of a scheduler report what they do. `observe` keeps it.
 //! * [`scheduler::StallHook`]: the watchdog sees that a poll is slow. `runtime` knows what to say of it, and
 //!   to which listeners.
 //! * [`scheduler::CountsRoots`]: a root counts itself while it is awake. A runtime without workers, which is
@@ -110,8 +110,6 @@ pub(crate) mod queue;
 pub(crate) mod task;
 
 #[cfg(not(target_family = "wasm"))]
-pub(crate) mod recorder;
-
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod blocking;
 #[cfg_attr(target_family = "wasm", path = "engine/driver/wasm.rs")]

@@ -108,6 +108,8 @@ pub mod task;
 mod component;
 mod engine;
 #[cfg(not(target_family = "wasm"))]
+mod observe;
+#[cfg(not(target_family = "wasm"))]
 mod start;
 
 #[cfg_attr(target_family = "wasm", path = "runtime/wasm.rs")]

@@ -57,33 +57,34 @@ const HOUSE: Plan = Plan {
         // The parts of a runtime, which do not know each other but for the rows of `sideways`.
         ("engine::task", 2),
         ("engine::driver", 2),
-        ("engine::recorder", 2),
         ("engine::blocking", 2),
         // What runs where, and when.
         ("engine::scheduler", 3),
         // One thread that waits for a host: what a runtime on wasm stands on.
         ("component", 3),
+        // What is kept of the steps of a scheduler.
+        ("observe", 4),
         // Assembly.
-        ("runtime", 4),
+        ("runtime", 5),
         // Faces that others stand on: sources, clocks, tasks.
-        ("io", 5),
-        ("time", 5),
-        ("task", 5),
+        ("io", 6),
+        ("time", 6),
+        ("task", 6),
         // Faces.
-        ("net", 6),
-        ("process", 6),
-        ("signal", 6),
-        ("fs", 6),
-        ("hyper", 6),
-        ("sync", 6),
-        ("future", 6),
-        ("combinators", 6),
-        ("insight", 6),
-        ("wasi", 6),
+        ("net", 7),
+        ("process", 7),
+        ("signal", 7),
+        ("fs", 7),
+        ("hyper", 7),
+        ("sync", 7),
+        ("future", 7),
+        ("combinators", 7),
+        ("insight", 7),
+        ("wasi", 7),
         // What makes runtimes for a program, and shows them.
-        ("start", 7),
+        ("start", 8),
         // Pages about all of it, without code of its own.
-        ("guide", 7),
+        ("guide", 8),
     ],
     sideways: &[
         // The switch between std, loom and shuttle is the ground that the rest of the ground stands on.
@@ -92,8 +93,6 @@ const HOUSE: Plan = Plan {
         ("engine::scoped", "engine::sync_shim"),
         ("engine::recycler", "engine::sync_shim"),
         ("engine::wakers", "engine::sync_shim"),
-        // What is recorded is of tasks.
-        ("engine::recorder", "engine::task"),
         // A user's function that makes the name may panic.
         ("engine::thread_name", "engine::wakers"),
         // The calls that share an open file queue up.
@@ -127,9 +126,8 @@ const CIRCLES: &[circles::Known] = &[
             "src/engine/scheduler/lifecycle.rs",
             "src/engine/scheduler/watchdog.rs",
             "src/engine/scheduler/worker.rs",
+            "src/engine/scheduler/worker/observed.rs",
             "src/engine/scheduler/worker/park.rs",
-            "src/engine/scheduler/worker/recorded.rs",
-            "src/engine/scheduler/worker/samples.rs",
         ],
         "threads start each other: a worker that leaves its park starts the watchdog, which starts \
          spare workers, and a thread is known by its role",
@@ -302,12 +300,8 @@ const CLOCK: Confined = Confined {
             "when a slow poll was told of and when it was over, once each",
         ),
         ("src/engine/scheduler/lifecycle.rs", "when the system has had no thread to give"),
-        ("src/engine/scheduler/recorder.rs", "when what is recorded has happened"),
-        ("src/engine/scheduler/worker/recorded.rs", "when a recorded poll begins and ends"),
-        (
-            "src/engine/scheduler/worker/samples.rs",
-            "the first sample is not planned before so long",
-        ),
+        ("src/engine/scheduler/worker/observed.rs", "when the wakers of a round are called"),
+        ("src/observe", "when what is recorded has happened, and when the next sample comes"),
         ("src/engine/scheduler/sleeps.rs", "how long a thread was busy, twice per sleep"),
         (
             "src/engine/scheduler/watchdog.rs",

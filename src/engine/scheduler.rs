@@ -38,8 +38,7 @@
 //! | `slots` | what others see of one worker |
 //! | `size` | how many workers there are, and how many there should be |
 //! | `count`, `sleeps` | what the metrics say of a worker: tasks, sleeps, how long it was busy |
-//! | `histogram` | how often polls, and waits for a poll, took how long |
-//! | `recorder` | starts and stops a recording of what the workers do |
+//! | `probe` | what the threads report, for those who observe the scheduler |
 //! | `watchdog` | the driver thread: fetches events while no worker is idle, helps tasks behind long polls |
 //! | `in_place` | a worker whose task blocks the thread, and says so |
 //! | `slice` | how soon the system lets a thread run that has been woken |
@@ -125,15 +124,14 @@ mod awake_threads;
 mod count;
 mod enqueue;
 mod here;
-pub(crate) mod histogram;
 mod idle;
 mod in_place;
 mod lifecycle;
 mod outside;
 mod policy;
+mod probe;
 mod quiescence;
 mod quiet;
-mod recorder;
 mod shared;
 mod shutdown;
 mod size;
@@ -144,19 +142,19 @@ mod threads;
 mod watchdog;
 mod worker;
 
-pub(crate) use count::WorkerCounts;
+pub(crate) use count::{Count, WorkerCounts};
 pub(crate) use here::{
-    Here, enter_root, here, is_polling, note_panic, set_current, wake_together, worker_index,
+    Here, enter_root, here, is_polling, report_panic, set_current, wake_together, worker_index,
 };
 pub(crate) use in_place::{block_in_place, is_blocked_in_place};
+pub(crate) use probe::{Probe, TaskEvent, WorkerProbe};
 pub(crate) use quiescence::{CountsRoots, Presence};
-pub(crate) use recorder::Recording;
 pub(crate) use shared::{Shared, WorkerEntry};
 pub(crate) use sleeps::{SleepHooks, Sleeps};
 pub(crate) use slots::MAX_WORKERS;
 pub(crate) use threads::{SPARES_VARIABLE, StallHook, ThreadConfig, ThreadSetup, WorkerStall};
 
 #[cfg(all(test, liten_loom))]
-mod loom;
+pub(crate) mod loom;
 #[cfg(all(test, liten_shuttle))]
 mod shuttle;

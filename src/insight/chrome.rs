@@ -3,9 +3,9 @@
 use super::event::PollOutcome;
 use super::json::Object;
 use super::trace::{Cause, Mark, Trace};
-use crate::engine::recorder::{Event, Record};
 use crate::engine::task::RunningTask;
 use crate::engine::task::short::short;
+use crate::observe::{Event, Record};
 use std::fmt;
 use std::io;
 

@@ -1,8 +1,8 @@
 //! What a recording has, one by one: for programs that write it in a format of their own.
 
 use crate::engine::impls::impl_display;
-use crate::engine::recorder::{self, Record};
 use crate::engine::task::{Polled, RunningTask};
+use crate::observe::{self, Record};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -69,14 +69,14 @@ impl Event {
     /// What `record` says, of a recording that began at `origin`.
     pub(super) fn recorded(worker: Option<usize>, record: &Record, origin: Instant) -> Self {
         let (kind, duration) = match record.event {
-            recorder::Event::Poll { task, duration, outcome } => {
+            observe::Event::Poll { task, duration, outcome } => {
                 (EventKind::Poll { task, outcome: PollOutcome::of(outcome) }, duration)
             }
-            recorder::Event::Wake(task) => (EventKind::Wake(task), 0),
-            recorder::Event::Spawn(task) => (EventKind::Spawn(task), 0),
-            recorder::Event::Panic(task) => (EventKind::Panic(task), 0),
-            recorder::Event::Sleep { duration } => (EventKind::Sleep, duration),
-            recorder::Event::Turn { duration, wakers, fired } => {
+            observe::Event::Wake(task) => (EventKind::Wake(task), 0),
+            observe::Event::Spawn(task) => (EventKind::Spawn(task), 0),
+            observe::Event::Panic(task) => (EventKind::Panic(task), 0),
+            observe::Event::Sleep { duration } => (EventKind::Sleep, duration),
+            observe::Event::Turn { duration, wakers, fired } => {
                 (EventKind::Turn { wakers, of_timers: fired }, duration)
             }
         };

@@ -10,8 +10,8 @@
 use super::last_place::LastPlace;
 use super::tap::Tap;
 use super::track::{NextRecords, Track};
-use crate::engine::recorder::{Event, Record};
 use crate::engine::task::{Polled, RunningTask, TaskId};
+use crate::observe::{Event, Record};
 use crate::runtime::Handle;
 use std::collections::{HashMap, VecDeque};
 use std::panic::Location;

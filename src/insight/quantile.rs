@@ -1,6 +1,6 @@
 //! What a share of all counted times is bounded by.
 
-use crate::engine::scheduler::histogram::{self, BUCKETS, HistogramCounts};
+use crate::observe::histogram::{self, BUCKETS, HistogramCounts};
 use std::fmt;
 use std::time::Duration;
 

@@ -1,9 +1,10 @@
 //! A recording that is read while it goes on.
 
 use super::track::{NextRecords, Track};
-use crate::engine::scheduler::{self, Shared};
+use crate::engine::scheduler::Shared;
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::RunningTask;
+use crate::observe::{self, Observer};
 use crate::runtime::panics::follow_panics;
 use crate::runtime::{Handle, Id};
 use std::num::NonZeroUsize;
@@ -15,7 +16,8 @@ pub(super) struct Tap {
     /// The name of the runtime.
     pub(super) name: Option<String>,
     scheduler: Arc<Shared>,
-    recording: Arc<scheduler::Recording>,
+    observer: std::sync::Arc<Observer>,
+    recording: Arc<observe::Recording>,
     /// The first records that are its own.
     start: NextRecords,
 }
@@ -27,10 +29,11 @@ impl Tap {
     pub(super) fn of(handle: &Handle, events: Option<NonZeroUsize>) -> Option<Self> {
         follow_panics();
         let scheduler = handle.scheduler()?.clone();
-        let recording = scheduler.start_recording(events)?;
+        let observer = handle.observer()?.clone();
+        let recording = observer.start_recording(&scheduler, events)?;
         let start = recording.next_records();
         let name = handle.name().map(str::to_owned);
-        Some(Self { runtime: handle.id(), name, scheduler, recording, start })
+        Some(Self { runtime: handle.id(), name, scheduler, observer, recording, start })
     }
 
     /// To read from the start.
@@ -62,6 +65,6 @@ impl Tap {
 
 impl Drop for Tap {
     fn drop(&mut self) {
-        self.scheduler.stop_recording();
+        self.observer.stop_recording(&self.scheduler);
     }
 }

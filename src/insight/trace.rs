@@ -4,8 +4,8 @@ use super::event::Event;
 use super::tap::Tap;
 use super::track::{NextRecords, Track};
 use crate::engine::impls::impl_debug;
-use crate::engine::recorder::{self, Record};
 use crate::engine::task::{Polled, RunningTask, TaskId};
+use crate::observe::{self, Record};
 use crate::runtime::Id;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -56,7 +56,7 @@ pub(super) struct Cause {
 /// be that of the poll before, and both are shown.
 fn has_end(track: &Track, task: RunningTask, looked: u64) -> bool {
     let last = track.records.iter().rev().find_map(|record| match record.event {
-        recorder::Event::Poll { task, outcome, .. } => Some((task, outcome, record.at)),
+        observe::Event::Poll { task, outcome, .. } => Some((task, outcome, record.at)),
         _ => None,
     });
     last.is_some_and(|(polled, outcome, at)| {
@@ -99,7 +99,7 @@ impl Trace {
     /// the worker records a poll before it says that it is over.
     pub(super) fn has_poll(&self, task: TaskId, at: u64) -> bool {
         let is_it = |record: &Record| match record.event {
-            recorder::Event::Poll { task: polled, .. } => polled.id() == task && record.at >= at,
+            observe::Event::Poll { task: polled, .. } => polled.id() == task && record.at >= at,
             _ => false,
         };
         self.under_way.iter().any(|(_, polled, _)| polled.id() == task)
@@ -234,7 +234,7 @@ impl Trace {
             begins.entry(task.id()).or_default().push((begin, track));
         };
         for (track, record) in self.records() {
-            if let recorder::Event::Poll { task, duration, .. } = record.event {
+            if let observe::Event::Poll { task, duration, .. } = record.event {
                 add(track, task, record.at.saturating_sub(duration));
             }
         }
@@ -247,8 +247,8 @@ impl Trace {
         for (from, &Record { at, event }) in self.records().filter(|(_, it)| it.at >= complete_from)
         {
             let (task, is_spawn) = match event {
-                recorder::Event::Wake(task) => (task.id(), false),
-                recorder::Event::Spawn(task) => (task.id(), true),
+                observe::Event::Wake(task) => (task.id(), false),
+                observe::Event::Spawn(task) => (task.id(), true),
                 _ => continue,
             };
             let Some(begins) = begins.get(&task) else { continue };

@@ -1,8 +1,8 @@
 //! What a recording has, thread by thread, and how far one that reads it has come.
 
-use crate::engine::recorder::{Event, Record, Ring};
-use crate::engine::scheduler::Recording;
 use crate::engine::sync_shim::Arc;
+use crate::observe::Recording;
+use crate::observe::{Event, Record, Ring};
 use std::time::Duration;
 
 /// What one thread, or all that are no workers, have recorded.

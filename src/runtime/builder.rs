@@ -25,6 +25,7 @@ use crate::engine::sync_shim::{Arc, cpus};
 use crate::engine::task::hooks::TaskHooks;
 use crate::engine::thread_name::ThreadName;
 use crate::engine::wakers::Signal;
+use crate::observe::Observer;
 use std::io;
 use std::sync::{OnceLock, Weak};
 use std::time::Duration;
@@ -323,9 +324,11 @@ impl Builder {
         let driver = Driver::new(workers.max(likely_workers()) + 1)?;
         let max_spares = self.max_spares(workers)?;
         let scheduler = Shared::new(max_workers + max_spares, driver.clone());
+        let observer = std::sync::Arc::new(Observer::new());
+        scheduler.set_probe(observer.clone());
         let threads =
             ThreadConfig { name: self.thread_name.clone(), stack_size: self.thread_stack_size };
-        let flavor = Flavor::MultiThread { scheduler, threads, max_workers };
+        let flavor = Flavor::MultiThread { scheduler, observer, threads, max_workers };
         // From here on an error drops the runtime, which ends the threads that are there.
         let runtime = Runtime::from_handle(self.handle(flavor, driver)?);
         if let Flavor::MultiThread { scheduler, threads, .. } = &runtime.handle.inner.flavor {

@@ -26,6 +26,7 @@ use crate::engine::task::origin::Origin;
 use crate::engine::task::{JoinHandle, RunningTask};
 use crate::engine::wakers;
 use crate::engine::wakers::Signal;
+use crate::observe::Observer;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io;
@@ -90,6 +91,7 @@ pub enum RuntimeFlavor {
 pub(super) enum Flavor {
     MultiThread {
         scheduler: Arc<Shared>,
+        observer: std::sync::Arc<Observer>,
         threads: ThreadConfig,
         max_workers: usize,
     },
@@ -330,7 +332,7 @@ impl Handle {
     /// current-thread one, or a [`LocalRuntime`](super::LocalRuntime). The operating system's error if a
     /// thread cannot be made; those that could be stay. `Other` after the runtime's end.
     pub fn set_worker_threads(&self, count: usize) -> io::Result<()> {
-        let Flavor::MultiThread { scheduler, threads, max_workers } = &self.inner.flavor else {
+        let Flavor::MultiThread { scheduler, threads, max_workers, .. } = &self.inner.flavor else {
             let message = "set_worker_threads: a current-thread runtime has no workers";
             return Err(invalid(message));
         };
@@ -454,6 +456,14 @@ impl Handle {
     pub(crate) fn scheduler(&self) -> Option<&Arc<Shared>> {
         match &self.inner.flavor {
             Flavor::MultiThread { scheduler, .. } => Some(scheduler),
+            Flavor::CurrentThread(_) | Flavor::Local(_) => None,
+        }
+    }
+
+    /// What observes the workers.
+    pub(crate) fn observer(&self) -> Option<&std::sync::Arc<Observer>> {
+        match &self.inner.flavor {
+            Flavor::MultiThread { observer, .. } => Some(observer),
             Flavor::CurrentThread(_) | Flavor::Local(_) => None,
         }
     }

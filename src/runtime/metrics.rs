@@ -4,8 +4,8 @@ use super::handle::Handle;
 use super::local::LocalShared;
 use crate::engine::impls::impl_debug;
 use crate::engine::scheduler::WorkerCounts;
-use crate::engine::scheduler::histogram::{self, BUCKETS, HistogramCounts};
 use crate::engine::task::RunningTask;
+use crate::observe::histogram::{self, BUCKETS, HistogramCounts};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -186,7 +186,7 @@ impl RuntimeMetrics {
     /// }
     /// ```
     pub fn poll_time_histogram_bucket_count(&self, worker: usize, bucket: usize) -> u64 {
-        self.handle.scheduler().map_or(0, |scheduler| scheduler.bucket_counts(worker, bucket)[0])
+        self.handle.observer().map_or(0, |observer| observer.bucket_counts(worker, bucket)[0])
     }
 
     /// Returns `true`: how long tasks wait for a worker is always counted, but only with workers.
@@ -218,7 +218,7 @@ impl RuntimeMetrics {
     /// its wait counts for all polls since the last one that was counted. The waits of tasks that other
     /// workers have stolen, and of those that other threads have woken, are not known.
     pub fn schedule_latency_histogram_bucket_count(&self, worker: usize, bucket: usize) -> u64 {
-        self.handle.scheduler().map_or(0, |scheduler| scheduler.bucket_counts(worker, bucket)[1])
+        self.handle.observer().map_or(0, |observer| observer.bucket_counts(worker, bucket)[1])
     }
 
     /// Returns the number of threads of the blocking pool.
@@ -238,7 +238,7 @@ impl RuntimeMetrics {
 
     /// How long polls took, and how long tasks were ready before them, of all workers.
     pub(crate) fn histograms(&self) -> Option<[HistogramCounts; 2]> {
-        self.handle.scheduler().map(|scheduler| scheduler.histograms())
+        self.handle.observer().map(|observer| observer.histograms())
     }
 
     /// What `worker` has done; of a runtime without workers, the thread that runs the tasks. Zeros if there

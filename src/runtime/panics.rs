@@ -5,7 +5,7 @@
 
 use super::Handle;
 use super::incidents::Incidents;
-use crate::engine::scheduler::note_panic;
+use crate::engine::scheduler::report_panic;
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::{RunningTask, panics};
 
@@ -25,7 +25,7 @@ fn panicked(task: RunningTask) {
     let Ok(handle) = Handle::try_current() else { return };
     if let Some(scheduler) = handle.scheduler() {
         // First, so that one that listens finds the record.
-        note_panic(scheduler, task);
+        report_panic(scheduler, task);
     }
     handle.incidents().panicked(task);
 }

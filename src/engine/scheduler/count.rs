@@ -6,18 +6,18 @@ use std::time::Duration;
 
 /// A number that one thread changes and others read.
 #[derive(Default)]
-pub(super) struct Count(AtomicU64);
+pub(crate) struct Count(AtomicU64);
 
 impl Count {
     #[inline]
-    pub(super) fn add(&self, n: u64) {
+    pub(crate) fn add(&self, n: u64) {
         // Ordering: Release pairs with `get`'s Acquire: a thread that sees the number sees what was done
         // before it was counted. A load and a store and no RMW: there is one writer at a time. Writers hand
         // over through a lock or a thread's start.
         self.0.store(self.0.load(Ordering::Relaxed) + n, Ordering::Release);
     }
 
-    pub(super) fn get(&self) -> u64 {
+    pub(crate) fn get(&self) -> u64 {
         // Ordering: Acquire, see `add`.
         self.0.load(Ordering::Acquire)
     }

@@ -33,13 +33,13 @@
 #![allow(unsafe_code)]
 
 use super::idle::Search;
+use super::probe::TaskEvent;
 use super::shared::Shared;
 use super::slots::{Deques, Slot};
 use super::worker::Worker;
 use crate::engine::park::Unpark;
 use crate::engine::queue::local::Local;
 use crate::engine::queue::wake_channel::{Chain, Pushed};
-use crate::engine::recorder::Event;
 use crate::engine::scoped::Scoped;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, thread_local};
@@ -226,7 +226,7 @@ impl Dispatcher {
     }
 
     pub(super) fn woken(&self, task: Hot) {
-        self.shared.recorder.note(|| Event::Wake(task.identity()));
+        self.shared.report_outside(|| TaskEvent::Woken(task.identity()));
         self.shared.enqueue(Pusher::Dispatcher(&self.chains), task);
     }
 
@@ -257,8 +257,8 @@ pub(super) struct WorkerFlags(Cell<u8>);
 const SEARCHING: u8 = 1;
 /// It has found no task yet: with the first one the watchdog learns that this worker is at work.
 const NEW: u8 = 2;
-/// Polls, wakes and spawns are recorded, or one of them is measured.
-const RECORDED: u8 = 4;
+/// The worker's probe is on: see probe.rs.
+const OBSERVED: u8 = 4;
 
 impl WorkerFlags {
     /// Those of a worker that has found no task yet.
@@ -278,8 +278,8 @@ impl WorkerFlags {
     }
 
     #[inline]
-    pub(super) fn is_recorded(&self) -> bool {
-        self.0.get() & RECORDED != 0
+    pub(super) fn is_observed(&self) -> bool {
+        self.0.get() & OBSERVED != 0
     }
 
     /// Returns whether the worker counted as searching before.
@@ -287,8 +287,8 @@ impl WorkerFlags {
         self.replace(SEARCHING, is_searching)
     }
 
-    pub(super) fn set_recorded(&self, is_recorded: bool) {
-        self.replace(RECORDED, is_recorded);
+    pub(super) fn set_observed(&self, is_observed: bool) {
+        self.replace(OBSERVED, is_observed);
     }
 
     /// Returns whether the worker was new; it is not any more.
@@ -391,7 +391,7 @@ impl Shared {
         if self.shutdown.is_closed() {
             self.cancel(task);
         } else {
-            self.recorder.note(|| Event::Spawn(task.identity()));
+            self.report_outside(|| TaskEvent::Spawned(task.identity()));
             self.enqueue(Pusher::Other(OutsideReason::Spawned), task);
         }
     }
@@ -421,7 +421,7 @@ unsafe impl Schedule for Shared {
     }
 
     fn schedule(self: Arc<Self>, task: Hot) {
-        self.recorder.note(|| Event::Wake(task.identity()));
+        self.report_outside(|| TaskEvent::Woken(task.identity()));
         self.enqueue(Pusher::Other(OutsideReason::Woken), task);
     }
 }

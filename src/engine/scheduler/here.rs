@@ -1,10 +1,10 @@
 //! What the runtime asks of the calling thread: whether it is a worker, or polls a root.
 
 use super::enqueue::{Role, play, with_role};
+use super::probe::TaskEvent;
 use super::shared::Shared;
 use super::worker::Worker;
 use crate::engine::driver::Driver;
-use crate::engine::recorder::Event;
 use crate::engine::sync_shim::{Arc, thread_local};
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::origin::Origin;
@@ -97,16 +97,16 @@ pub(crate) fn wake_together(wake: impl FnOnce()) {
     })
 }
 
-/// Records that a task of `shared` has panicked on the calling thread, which may be any.
-pub(crate) fn note_panic(shared: &Shared, task: RunningTask) {
-    let event = || Event::Panic(task);
-    let is_noted = with_role(|role| match role.and_then(Role::worker) {
-        Some(worker) if ptr::eq(worker.address(), shared) => worker.note_panic(event),
-        _ => false,
-    });
-    if !is_noted {
-        shared.recorder.note(event);
+/// Reports that a task of `shared` has panicked on the calling thread, which may be any.
+pub(crate) fn report_panic(shared: &Shared, task: RunningTask) {
+    if !shared.size.is_observed() {
+        return;
     }
+    let event = TaskEvent::Panicked(task);
+    with_role(|role| match role.and_then(Role::worker) {
+        Some(worker) if ptr::eq(worker.address(), shared) => worker.report_observed(event),
+        _ => shared.report_outside(|| event),
+    });
 }
 
 /// Runs `f` (a loop that polls a root future), which spawns into `shared`.

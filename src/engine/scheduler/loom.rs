@@ -18,14 +18,14 @@ use std::ptr::NonNull;
 ///
 /// No thread plays a role in them, because loom's threads share their thread-locals: each thread is an
 /// outsider to `Shared`, and what a worker does for itself is called on it directly.
-pub(super) fn scheduler(workers: usize) -> Arc<Shared> {
+pub(crate) fn scheduler(workers: usize) -> Arc<Shared> {
     let shared = Shared::new(workers, Driver::new(1).expect("a selector"));
     shared.size.set_regular(workers);
     shared
 }
 
 /// A worker as `worker_thread` makes it, for a thread of the model to be; call it there.
-pub(super) fn worker(shared: &Arc<Shared>, index: usize) -> Worker {
+pub(crate) fn worker(shared: &Arc<Shared>, index: usize) -> Worker {
     let worker = Worker::new(shared.clone(), index);
     shared.slots.get(index).activate(worker.parker().unparker());
     shared.slots.raise(index + 1);
@@ -40,7 +40,7 @@ pub(super) fn go_home(shared: &Shared) {
 }
 
 /// Counts these workers as alive, and closes.
-pub(super) fn close(shared: &Arc<Shared>, workers: usize) {
+pub(crate) fn close(shared: &Arc<Shared>, workers: usize) {
     (0..workers).for_each(|_| shared.size.count_in());
     shared.close();
 }
@@ -61,14 +61,14 @@ pub(super) fn last_of(
 /// The production workers take long for more: each look of theirs is many steps. Three preemptions put any
 /// step of one thread between any two of another, and once more; with four these models need ten times as
 /// long and see nothing else.
-pub(super) fn bounded(f: impl Fn(Way) + Copy + Sync + Send + 'static) {
+pub(crate) fn bounded(f: impl Fn(Way) + Copy + Sync + Send + 'static) {
     for way in Way::BOTH {
         up_to(3, move || f(way));
     }
 }
 
 /// Explores every order with at most `preemptions` preemptions.
-pub(super) fn up_to(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
+pub(crate) fn up_to(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
     let mut builder = ::loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
     // The default counts the steps of a lone worker's first round as a loop without an end.

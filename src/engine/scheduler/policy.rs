@@ -412,12 +412,4 @@ impl Policy {
 }
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
-impl Policy {
-    /// How many ticks there are from the chosen one to the next fair turn.
-    pub(super) fn after_chosen(&self) -> u32 {
-        self.after_chosen.get()
-    }
-}
-
-#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;

@@ -2,11 +2,10 @@
 
 use super::awake_threads::AwakeThreads;
 use super::count::{ForeignTasks, WorkerCounts};
-use super::histogram::HistogramCounts;
 use super::idle::Idle;
 use super::outside::Outside;
+use super::probe::{Probe, TaskEvent};
 use super::quiet::QuietWaiters;
-use super::recorder::{Recorder, Recording};
 use super::shutdown::Shutdown;
 use super::size::PoolSize;
 use super::slots::{Slot, Slots};
@@ -22,7 +21,6 @@ use crate::engine::task::registry::ListEntry;
 use crate::engine::task::running::Running;
 use crate::engine::task::{RunningTask, TaskId};
 use crossbeam_utils::CachePadded;
-use std::num::NonZeroUsize;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -48,7 +46,8 @@ pub(crate) struct Shared {
     pub(super) awake_threads: OnceLock<AwakeThreads>,
     pub(super) foreign: ForeignTasks,
     quiet: QuietWaiters,
-    pub(super) recorder: Recorder,
+    /// Set before the first thread starts, or never.
+    pub(super) probe: OnceLock<std::sync::Arc<dyn Probe>>,
     pub(super) shutdown: Shutdown,
 }
 
@@ -67,7 +66,7 @@ impl Shared {
             awake_threads: OnceLock::new(),
             foreign: ForeignTasks::new(),
             quiet: QuietWaiters::new(),
-            recorder: Recorder::new(),
+            probe: OnceLock::new(),
             shutdown: Shutdown::new(),
         })
     }
@@ -164,23 +163,46 @@ impl Shared {
         })
     }
 
-    /// Begins to record, or shares the recording that is under way. `None` if the runtime has been shut down.
-    /// For `records` see [`Recorder::start`].
-    pub(crate) fn start_recording(&self, records: Option<NonZeroUsize>) -> Option<Arc<Recording>> {
+    /// Attaches `probe`. Before the first thread starts, and once.
+    pub(crate) fn set_probe(&self, probe: std::sync::Arc<dyn Probe>) {
+        assert!(self.probe.set(probe).is_ok(), "set once");
+    }
+
+    /// Calls `begin` with the number of slots that have had a worker. From then on each worker calls its
+    /// probe at each step. Returns `None`, and does nothing, if the runtime has been shut down.
+    ///
+    /// Workers do not start or end meanwhile. What `begin` has written is seen by a worker that reports a
+    /// step.
+    pub(crate) fn begin_observation<R>(&self, begin: impl FnOnce(usize) -> R) -> Option<R> {
         let _threads = self.threads.lock();
         if self.shutdown.is_closed() {
             return None;
         }
-        let recording = self.recorder.start(self.slots.high(), records);
-        self.size.set_recorded(true);
-        Some(recording)
+        let begun = begin(self.slots.high());
+        self.size.set_observed(true);
+        Some(begun)
     }
 
-    /// Each that has begun to record stops once; the last one ends the recording.
-    pub(crate) fn stop_recording(&self) {
+    /// Calls `end`. If it returns `true`, workers do not report their steps any more.
+    pub(crate) fn end_observation(&self, end: impl FnOnce() -> bool) {
         let _threads = self.threads.lock();
-        if self.recorder.stop() {
-            self.size.set_recorded(false);
+        if end() {
+            self.size.set_observed(false);
+        }
+    }
+
+    /// Reports what has happened on a thread that is no worker, if the scheduler is being observed.
+    #[inline]
+    pub(super) fn report_outside(&self, event: impl FnOnce() -> TaskEvent) {
+        if self.size.is_observed() {
+            self.report_event(event());
+        }
+    }
+
+    #[cold]
+    fn report_event(&self, event: TaskEvent) {
+        if let Some(probe) = self.probe.get() {
+            probe.happened_outside(event);
         }
     }
 
@@ -276,24 +298,6 @@ impl Shared {
             injected: slot.stats.from_injector.get(),
             ..slot.sleeps.counts()
         }
-    }
-
-    /// How long polls of the workers took, and how long tasks were ready before them.
-    pub(crate) fn histograms(&self) -> [HistogramCounts; 2] {
-        let mut all = [HistogramCounts::empty(), HistogramCounts::empty()];
-        for slot in self.slots.iter() {
-            for (all, one) in all.iter_mut().zip([&slot.poll_times, &slot.latencies]) {
-                all.add(&one.read());
-            }
-        }
-        all
-    }
-
-    /// How many polls of `worker`, and how many waits for one, are in that bucket.
-    pub(crate) fn bucket_counts(&self, worker: usize, bucket: usize) -> [u64; 2] {
-        self.slots.made(worker).map_or([0; 2], |slot| {
-            [&slot.poll_times, &slot.latencies].map(|histogram| histogram.count(bucket))
-        })
     }
 
     /// Whether no task is alive, and each JoinHandle knows.

@@ -20,11 +20,11 @@ struct Staying {
     /// Workers with an index below this one stay: as `regular`, more if there are spares, and 0 once the
     /// runtime is closed.
     count: AtomicUsize,
-    /// The same while nothing is recorded, and 0 while workers record: so one comparison tells a worker that
+    /// The same while the scheduler is not observed, and 0 while it is: so one comparison tells a worker that
     /// it has nothing to do but to go on.
-    unrecorded: AtomicUsize,
-    /// Workers record what they do.
-    is_recorded: AtomicBool,
+    unobserved: AtomicUsize,
+    /// Workers report their steps: see probe.rs.
+    is_observed: AtomicBool,
 }
 
 impl PoolSize {
@@ -33,8 +33,8 @@ impl PoolSize {
             regular: AtomicUsize::new(0),
             staying: CachePadded::new(Staying {
                 count: AtomicUsize::new(0),
-                unrecorded: AtomicUsize::new(0),
-                is_recorded: AtomicBool::new(false),
+                unobserved: AtomicUsize::new(0),
+                is_observed: AtomicBool::new(false),
             }),
             alive: AtomicUsize::new(0),
             blocked_in_place: AtomicUsize::new(0),
@@ -86,14 +86,21 @@ impl PoolSize {
     /// Says how many workers there should be with the spares. As for [`PoolSize::set_regular`].
     pub(super) fn set_staying(&self, count: usize) {
         // Ordering: Relaxed, the caller holds the lock of the threads.
-        self.store_staying(count, self.staying.is_recorded.load(Ordering::Relaxed));
+        self.store_staying(count, self.staying.is_observed.load(Ordering::Relaxed));
     }
 
-    /// Says whether workers record what they do; the caller holds the lock of the threads.
-    pub(super) fn set_recorded(&self, is_recorded: bool) {
+    /// Says whether workers report their steps; the caller holds the lock of the threads.
+    pub(super) fn set_observed(&self, is_observed: bool) {
         // Ordering: Relaxed, as in `set_staying`.
-        self.staying.is_recorded.store(is_recorded, Ordering::Relaxed);
-        self.store_staying(self.staying(), is_recorded);
+        self.staying.is_observed.store(is_observed, Ordering::Relaxed);
+        self.store_staying(self.staying(), is_observed);
+    }
+
+    /// Whether workers report their steps.
+    #[inline]
+    pub(super) fn is_observed(&self) -> bool {
+        // Ordering: Relaxed: to a thread that is no worker an old answer is as good.
+        self.staying.is_observed.load(Ordering::Relaxed)
     }
 
     /// The runtime is closed: no worker stays.
@@ -101,37 +108,38 @@ impl PoolSize {
         self.store_staying(0, false);
     }
 
-    /// `unrecorded` is never above the count, so of the two the one that falls is stored first. A worker that
-    /// found itself surplus by the count, and by `unrecorded` not, would go round until the other one is
+    /// `unobserved` is never above the count, so of the two the one that falls is stored first. A worker that
+    /// found itself surplus by the count, and by `unobserved` not, would go round until the other one is
     /// stored.
-    fn store_staying(&self, count: usize, is_recorded: bool) {
-        let unrecorded = if is_recorded { 0 } else { count };
+    fn store_staying(&self, count: usize, is_observed: bool) {
+        let unobserved = if is_observed { 0 } else { count };
         // Ordering: Release pairs with the Acquire in `is_surplus`. A worker that sees the 0 of a closed
-        // runtime sees that it is closed, too. That holds for the 0 which the end of a recording stores anew,
-        // because its thread knows by the lock (model `a_worker_that_a_stop_sends_away_sees_the_close`). And
-        // a worker that sees a lower count finds one as low, or 0, in `unrecorded`.
+        // runtime sees that it is closed, too. That holds for the 0 which the end of an observation stores
+        // anew, because its thread knows by the lock (model
+        // `a_worker_that_the_end_of_an_observation_sends_away_sees_the_close`). And a worker that sees a
+        // lower count finds one as low, or 0, in `unobserved`.
         let store_count = || self.staying.count.store(count, Ordering::Release);
         let rises = count > self.staying();
         if rises {
             store_count();
         }
-        // Ordering: Release pairs with the Acquire in `stays_unrecorded`: a worker that sees that events are
-        // recorded finds the recording, and one that sees a higher number finds a count as high.
-        self.staying.unrecorded.store(unrecorded, Ordering::Release);
+        // Ordering: Release pairs with the Acquire in `stays_unobserved`: a worker that reports a step
+        // finds what the observation has begun with, and one that sees a higher number finds a count as high.
+        self.staying.unobserved.store(unobserved, Ordering::Release);
         if !rises {
             store_count();
         }
     }
 
-    /// Whether worker `index` stays and records nothing. One comparison, because each worker asks at each
-    /// step.
+    /// Whether worker `index` stays and has no step to report. One comparison, because each worker asks at
+    /// each step.
     ///
-    /// `false` says neither that it is surplus nor that it is recorded: `is_surplus` may still see the old
+    /// `false` says neither that it is surplus nor that it is observed: `is_surplus` may still see the old
     /// count.
     #[inline]
-    pub(super) fn stays_unrecorded(&self, index: usize) -> bool {
+    pub(super) fn stays_unobserved(&self, index: usize) -> bool {
         // Ordering: Acquire, see `store_staying`.
-        index < self.staying.unrecorded.load(Ordering::Acquire)
+        index < self.staying.unobserved.load(Ordering::Acquire)
     }
 
     /// Whether worker `index` has been asked to leave, or the runtime is closed.
@@ -190,22 +198,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recording_changes_no_count() {
+    fn an_observation_changes_no_count() {
         let size = PoolSize::new();
         size.set_regular(2);
-        assert!(size.stays_unrecorded(1) && !size.stays_unrecorded(2));
-        size.set_recorded(true);
-        assert!(!size.stays_unrecorded(0) && !size.is_surplus(1) && size.is_surplus(2));
+        assert!(size.stays_unobserved(1) && !size.stays_unobserved(2));
+        size.set_observed(true);
+        assert!(!size.stays_unobserved(0) && !size.is_surplus(1) && size.is_surplus(2));
         size.set_staying(3);
         assert_eq!((size.staying(), size.spares(), size.is_surplus(2)), (3, 1, false));
-        assert!(!size.stays_unrecorded(0));
-        size.set_recorded(false);
-        assert!(size.stays_unrecorded(2) && !size.stays_unrecorded(3) && size.is_surplus(3));
-        size.set_recorded(true);
+        assert!(!size.stays_unobserved(0));
+        size.set_observed(false);
+        assert!(size.stays_unobserved(2) && !size.stays_unobserved(3) && size.is_surplus(3));
+        size.set_observed(true);
         size.end();
-        assert!(!size.stays_unrecorded(0) && size.is_surplus(0));
-        size.set_recorded(true);
-        assert!(!size.stays_unrecorded(0) && size.is_surplus(0));
+        assert!(!size.stays_unobserved(0) && size.is_surplus(0));
+        size.set_observed(true);
+        assert!(!size.stays_unobserved(0) && size.is_surplus(0));
     }
 
     #[test]

@@ -6,7 +6,6 @@
 //! instructions of `start_stop` in `benches/`.)
 
 use super::count::Count;
-use super::histogram::Histogram;
 use super::sleeps::Sleeps;
 use crate::engine::park::Unparker;
 use crate::engine::queue::local::{Local, Stealer};
@@ -62,10 +61,6 @@ pub(super) struct Slot {
     pub(super) running: Running,
     pub(super) stats: Stats,
     pub(super) sleeps: Sleeps,
-    /// How long polls took: a sample of the short ones, by the owner, and all long ones, by the watchdog.
-    pub(super) poll_times: Histogram,
-    /// How long tasks were ready before they were polled: a sample.
-    pub(super) latencies: Histogram,
 }
 
 /// The owner's ends of a worker's deques.
@@ -168,8 +163,6 @@ impl Slot {
             running: Running::new(),
             stats: Stats::default(),
             sleeps: Sleeps::default(),
-            poll_times: Histogram::new(),
-            latencies: Histogram::new(),
         }
     }
 

@@ -66,7 +66,6 @@ pub(super) mod flags;
 pub(super) use decision::needs_replacement;
 
 use super::enqueue::{Dispatcher, Role, play};
-use super::histogram::RARE_POLL;
 use super::shared::Shared;
 use super::slice;
 use super::slots::position;
@@ -303,8 +302,8 @@ impl WatchdogThread {
         for index in 0..snapshot.workers.len() {
             let slot = shared.slots.get(index);
             slot.set_stall(self.history.stall(index, now));
-            if let Some(time) = self.history.ended(index).filter(|&time| time >= RARE_POLL) {
-                slot.poll_times.add_rare(time);
+            if let (Some(probe), Some(time)) = (shared.probe.get(), self.history.ended(index)) {
+                probe.watched_poll_ended(index, time);
             }
         }
         if let Some(hook) = hook {

@@ -67,24 +67,22 @@
 //! workers have been in one poll for long does it run what has yielded too, and only if another helper can
 //! follow it.
 
+mod observed;
 mod park;
-mod recorded;
-mod samples;
 mod wakes;
 
 use super::enqueue::{Notice, OwnQueues, Pusher, Reason};
 use super::idle::{AfterSearch, Search};
 use super::policy::{Alone, INTAKE, Policy};
+use super::probe::{TaskEvent, WorkerProbe};
 use super::shared::Shared;
 use super::slots::{Slot, Stall};
 use crate::engine::park::Parker;
-use crate::engine::recorder::Event;
 use crate::engine::rng::Rng;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock, thread};
 use crate::engine::task::RunningTask;
 use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner};
-use recorded::Records;
 use std::cell::{Cell, RefCell};
 use std::iter;
 use std::task::Waker;
@@ -106,7 +104,7 @@ pub(crate) struct Worker {
     batch: Cell<Option<WokenBatch>>,
     /// Kept for its memory: the wakers of one round.
     wakes: RefCell<Vec<Waker>>,
-    records: Records,
+    probe: Option<Box<dyn WorkerProbe>>,
 }
 
 /// The tasks that wakers have made hot which are called together (worker/wakes.rs).
@@ -127,7 +125,7 @@ impl Worker {
     pub(super) fn new(shared: Arc<Shared>, index: usize) -> Self {
         let own = OwnQueues::new(&shared, index);
         Self {
-            records: Records::new(index, own.slot.running.polls()),
+            probe: shared.probe.get().map(|it| it.worker(index, own.slot.running.polls())),
             own,
             policy: Policy::new(),
             helps: Cell::new(shared.size.is_helper(index)),
@@ -164,7 +162,7 @@ impl Worker {
 
     /// Runs tasks until the runtime is shut down or this worker is surplus.
     pub(super) fn work(&self) {
-        while self.shared.size.stays_unrecorded(self.own.index) || self.stays_recorded() {
+        while self.shared.size.stays_unobserved(self.own.index) || self.stays_observed() {
             let task = self.next_task().or_else(|| self.search());
             if let Some(task) = task.or_else(|| self.park()) {
                 if self.own.flags.is_any_set() {
@@ -192,7 +190,7 @@ impl Worker {
     fn end_sleep(&self) {
         let now = self.own.slot.sleeps.end();
         let since = self.busy_since.replace(now);
-        self.note_sleep(since, now);
+        self.report_sleep(since, now);
         self.policy.end_rest();
     }
 
@@ -201,15 +199,15 @@ impl Worker {
         self.policy.blocked_in_place();
     }
 
-    /// A task is found that is the first one, that ends a search, or whose poll is recorded.
+    /// A task is found that is the first one, that ends a search, or whose poll is observed.
     #[inline(never)]
     fn found(&self, task: RunningTask) {
         self.end_search();
         if self.own.flags.take_new() {
             self.arrive();
         }
-        if self.own.flags.is_recorded() {
-            self.begin_poll(task);
+        if self.own.flags.is_observed() {
+            self.report_poll(task);
         }
     }
 
@@ -228,8 +226,8 @@ impl Worker {
         self.own.slot.running.begin(task.identity());
         self.own.pushed.set(false);
         let polled = task.run(self);
-        if self.own.flags.is_recorded() {
-            self.note_poll(polled);
+        if self.own.flags.is_observed() {
+            self.report_poll_end(polled);
         }
         self.own.slot.running.end();
     }
@@ -352,7 +350,7 @@ impl Worker {
     #[cold]
     fn due_turn(&self) {
         if self.policy.take_chosen_tick() {
-            self.begin_sample();
+            self.report_chosen_tick();
         } else {
             self.fair_turn();
         }
@@ -364,7 +362,7 @@ impl Worker {
     fn fair_turn(&self) {
         let now = clock::now();
         let rested = self.policy.begin_fair_turn(self.count_busy(now));
-        self.plan_sample(now);
+        self.report_fair_turn(now);
         if self.policy.offers(now) && self.shared.size.has_helpers() {
             thread::yield_now();
         }
@@ -539,7 +537,7 @@ impl Worker {
     #[inline]
     pub(super) fn spawned(&self, task: Hot) {
         self.own.slot.stats.spawned.add(1);
-        self.note_now(|| Event::Spawn(task.identity()));
+        self.report_event(|| TaskEvent::Spawned(task.identity()));
         self.shared.enqueue(Pusher::Worker(&self.own, Reason::Spawned), task);
     }
 

@@ -1,6 +1,6 @@
 use super::{Cause, Trace, Track, has_end};
-use crate::engine::recorder::{Event, Record};
 use crate::engine::task::{Polled, RunningTask, TaskId};
+use crate::observe::{Event, Record};
 use crate::runtime;
 use std::collections::HashSet;
 use std::panic::Location;

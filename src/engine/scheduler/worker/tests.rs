@@ -4,13 +4,22 @@ use super::super::Shared;
 use super::Worker;
 use crate::engine::driver::Driver;
 use crate::engine::scheduler::policy::{FAIR_INTERVAL, YIELDS_ALONE};
+use crate::engine::scheduler::probe::{Probe, TaskEvent, WorkerProbe};
 use crate::engine::sync_shim::Arc;
+use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::header::{Hot, Runner};
+use crate::engine::task::{Polled, RunningTask};
 use std::panic::Location;
+use std::time::{Duration, Instant};
 
 fn alone() -> (Arc<Shared>, Worker) {
+    alone_with(|_| ())
+}
+
+fn alone_with(prepare: impl FnOnce(&Shared)) -> (Arc<Shared>, Worker) {
     let shared = Shared::new(1, Driver::new(1).unwrap());
+    prepare(&shared);
     shared.size.set_regular(1);
     let worker = Worker::new(shared.clone(), 0);
     shared.slots.get(0).activate(worker.parker().unparker());
@@ -49,58 +58,82 @@ fn the_driver_is_polled_once_in_a_row_of_yields() {
     shared.cancel(task);
 }
 
-/// Ticks without a task, until the next fair turn; returns how many there were.
-fn ticks(worker: &Worker) -> u32 {
+/// Ticks without a task, until the next fair turn, each with a call of `after_tick`; returns how many there
+/// were.
+fn ticks(worker: &Worker, mut after_tick: impl FnMut(u32)) -> u32 {
     let turns = || worker.shared().driver.attendance();
     let before = turns();
-    let ticks = (1..).find(|_| worker.next_task().is_none() && turns() != before);
+    let ticks = (1..).find(|&tick| {
+        assert!(worker.next_task().is_none(), "there is no task");
+        after_tick(tick);
+        turns() != before
+    });
     ticks.expect("a fair turn comes")
 }
 
+/// Chooses a tick of each fair turn, and notes when it has come.
+struct Chooser {
+    after: Arc<AtomicU32>,
+    has_come: Arc<AtomicBool>,
+}
+
+impl Probe for Chooser {
+    fn worker(&self, _: usize, _: u64) -> Box<dyn WorkerProbe> {
+        Box::new(Self { after: self.after.clone(), has_come: self.has_come.clone() })
+    }
+
+    fn happened_outside(&self, _: TaskEvent) {}
+
+    fn watched_poll_ended(&self, _: usize, _: Duration) {}
+}
+
+impl WorkerProbe for Chooser {
+    fn is_on(&self) -> bool {
+        false
+    }
+
+    fn step(&self) {}
+
+    fn fair_turn(&self, _: Instant, _: u64, interval: u32) -> Option<u32> {
+        Some(self.after.load(Ordering::Relaxed) % interval)
+    }
+
+    fn chosen_tick(&self) {
+        self.has_come.store(true, Ordering::Relaxed);
+    }
+
+    fn happened(&self, _: TaskEvent) {}
+
+    fn poll_begins(&self, _: RunningTask, _: u64) {}
+
+    fn poll_ends(&self, _: Option<RunningTask>, _: Polled, _: u64, _: usize) {}
+
+    fn slept(&self, _: Instant, _: Instant, _: u64) {}
+
+    fn round_ended(&self, _: Instant, _: usize, _: usize) {}
+}
+
 #[test]
-fn a_sample_moves_no_fair_turn_and_may_be_any_tick() {
-    let (_shared, worker) = alone();
-    ticks(&worker);
-    let samples = &worker.records.samples;
-    let mut chosen = std::collections::BTreeSet::new();
-    while chosen.len() < FAIR_INTERVAL as usize {
-        let missing = (1..FAIR_INTERVAL).find(|after| !chosen.contains(after)).unwrap_or(1);
-        samples.plan(u64::from(FAIR_INTERVAL - missing));
+fn a_chosen_tick_moves_no_fair_turn_and_may_be_any_tick() {
+    let (after, has_come) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
+    let chooser = Chooser { after: after.clone(), has_come: has_come.clone() };
+    let (_shared, worker) = alone_with(|shared| shared.set_probe(std::sync::Arc::new(chooser)));
+    for chosen in 1..FAIR_INTERVAL {
+        after.store(chosen, Ordering::Relaxed);
+        // Until the fair turn that chooses.
+        ticks(&worker, |_| ());
         // Fewer if the system has not let this thread run, so that the ticks seem to be long.
         let interval = worker.policy.interval();
-        assert_eq!(ticks(&worker), interval);
-        chosen.insert(worker.policy.after_chosen());
-        // There was no task that could be measured.
-        samples.forget();
-        worker.update_recorded();
+        has_come.store(false, Ordering::Relaxed);
+        let mut came_at = None;
+        let until_next = ticks(&worker, |tick| {
+            if tick < interval && has_come.load(Ordering::Relaxed) {
+                came_at.get_or_insert(tick);
+            }
+        });
+        assert_eq!(
+            (until_next, came_at),
+            (interval, Some(chosen % interval).filter(|&it| it != 0))
+        );
     }
-}
-
-/// Runs `tasks` tasks, one after the other, and times one of their polls.
-fn polls(shared: &Arc<Shared>, worker: &Worker, tasks: u32) {
-    worker.records.samples.plan(shared.slots.get(0).running.polls() + u64::from(tasks / 2));
-    for _ in 0..tasks {
-        worker.spawned(new_task(shared));
-        let task = worker.next_task().expect("it was spawned");
-        if worker.own.flags.is_any_set() {
-            worker.found(task.identity());
-        }
-        worker.run(task);
-    }
-}
-
-#[test]
-fn polls_of_earlier_workers_in_the_slot_are_counted_once() {
-    let (shared, mut worker) = alone();
-    let shared = &shared;
-    for _ in 0..3 {
-        polls(shared, &worker, 10 * FAIR_INTERVAL);
-        let _ = worker.hand_over();
-        worker.leave();
-        worker = Worker::new(shared.clone(), 0);
-    }
-    let polls = shared.slots.get(0).running.polls();
-    let [times, waits] = shared.histograms().map(|counts| counts.buckets.iter().sum::<u64>());
-    assert!((1..=polls).contains(&times), "{times} of {polls}");
-    assert!(waits <= polls, "{waits} of {polls}");
 }

@@ -15,8 +15,8 @@
 //! `tasks_that_are_woken_together_do_not_wait_for_their_waker`).
 
 use super::{WokenBatch, Worker};
-use crate::engine::recorder::Event;
 use crate::engine::scheduler::enqueue::{Pusher, Reason};
+use crate::engine::scheduler::probe::TaskEvent;
 use crate::engine::task::header::Hot;
 use crate::engine::wakers;
 use std::task::Waker;
@@ -34,7 +34,7 @@ impl Worker {
     /// A task was woken on this thread.
     #[inline]
     pub(in crate::engine::scheduler) fn woken(&self, task: Hot) {
-        self.note_now(|| Event::Wake(task.identity()));
+        self.report_event(|| TaskEvent::Woken(task.identity()));
         match self.batch.get() {
             Some(batch) => self.woken_together(task, batch),
             None => self.shared.enqueue(Pusher::Worker(&self.own, Reason::Woken), task),
@@ -112,7 +112,7 @@ impl Worker {
         // The next slot is for what tasks wake.
         self.batch.set(Some(WokenBatch::SEVERAL));
         let called = wakes.len();
-        self.note_turn(called, fired, || wakers::wake_all(&mut wakes));
+        self.report_round(called, fired, || wakers::wake_all(&mut wakes));
         self.batch.set(None);
         *self.wakes.borrow_mut() = wakes;
         // Counted here, because a waker of the program's may have woken many tasks.

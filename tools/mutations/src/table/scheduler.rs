@@ -16,7 +16,7 @@ const IN_PLACE: &str = "src/engine/scheduler/in_place.rs";
 const OUTSIDE: &str = "src/engine/scheduler/outside.rs";
 const QUIET: &str = "src/engine/scheduler/quiet.rs";
 const SIZE: &str = "src/engine/scheduler/size.rs";
-const RECORDER: &str = "src/engine/scheduler/recorder.rs";
+const RECORDER: &str = "src/observe/recorder.rs";
 const COUNT: &str = "src/engine/scheduler/count.rs";
 
 pub const ROWS: &[Mutation] = &[
@@ -535,30 +535,30 @@ pub const ROWS: &[Mutation] = &[
     // Recordings that start and stop.
     Mutation {
         file: SIZE,
-        models: "recorded::loom",
+        models: "observed::loom",
         from: "self.staying.count.store(count, Ordering::Release);",
         to: "self.staying.count.store(count, Ordering::Relaxed);",
-        breaks: "a worker that a stop sends away does not see that the runtime is closed",
+        breaks: "a worker that the end of an observation sends away does not see that the runtime is closed",
     },
     Mutation {
         file: RECORDER,
-        models: "recorded::loom",
+        models: "observe::worker::loom",
         from: "self.number.load(Ordering::Relaxed) == recording.number",
         to: "self.number.load(Ordering::Relaxed) != 0",
         breaks: "a worker goes on with the recording that has ended when the next one has begun",
     },
     Mutation {
         file: SHARED,
-        models: "recorded::loom",
-        from: "        if self.recorder.stop() {\n            self.size.set_recorded(false);",
-        to: "        if self.recorder.stop() {",
+        models: "observe::worker::loom",
+        from: "        if end() {\n            self.size.set_observed(false);",
+        to: "        if end() {",
         breaks: "workers look for a recording for ever after the last stop",
     },
     Mutation {
         file: SHARED,
-        models: "recorded::loom",
-        from: "        self.size.set_recorded(true);\n        Some(recording)",
-        to: "        Some(recording)",
+        models: "observe::worker::loom",
+        from: "        self.size.set_observed(true);\n        Some(begun)",
+        to: "        Some(begun)",
         breaks: "a start is told to no worker",
     },
 ];

@@ -8,7 +8,7 @@ const REGISTRY: &str = "src/engine/task/registry.rs";
 const HEADER: &str = "src/engine/task/header.rs";
 const RUN: &str = "src/engine/task/run.rs";
 const JOIN: &str = "src/engine/task/join.rs";
-const RING: &str = "src/engine/recorder/ring.rs";
+const RING: &str = "src/observe/ring.rs";
 const RUNNING: &str = "src/engine/task/running.rs";
 const CANCELLATION: &str = "src/task/cancellation.rs";
 const SIGNAL: &str = "src/engine/wakers/signal.rs";
@@ -307,28 +307,28 @@ pub const ROWS: &[Mutation] = &[
     // The rings of a recording.
     Mutation {
         file: RING,
-        models: "recorder::ring::loom",
+        models: "observe::ring::loom",
         from: "self.what.store(words.what, Ordering::Release);",
         to: "self.what.store(words.what, Ordering::Relaxed);",
         breaks: "a look that sees a word of the next record does not see that it is on its way",
     },
     Mutation {
         file: RING,
-        models: "recorder::ring::loom",
+        models: "observe::ring::loom",
         from: "let which = self.which.load(Ordering::Acquire);",
         to: "let which = self.which.load(Ordering::Relaxed);",
         breaks: "a look may count the records before it has copied them",
     },
     Mutation {
         file: RING,
-        models: "recorder::ring::loom",
+        models: "observe::ring::loom",
         from: "begin.max((now + 1).saturating_sub(length))",
         to: "begin.max(now.saturating_sub(length))",
         breaks: "the entry that is being written counts as whole",
     },
     Mutation {
         file: RING,
-        models: "recorder::ring::loom",
+        models: "observe::ring::loom",
         from: "self.written.store(number + 1, Ordering::Release);",
         to: "self.written.store(number + 1, Ordering::Relaxed);",
         breaks: "a record is counted before its words are there",

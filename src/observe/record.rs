@@ -1,5 +1,6 @@
 //! One thing that happened, and its form in a ring: three numbers and a place.
 
+use crate::engine::scheduler::TaskEvent;
 use crate::engine::task::{Polled, RunningTask, TaskId};
 use std::panic::Location;
 
@@ -25,6 +26,16 @@ pub(crate) enum Event {
     Sleep { duration: u64 },
     /// The driver has called `wakers` wakers, of which `fired` were those of timers.
     Turn { duration: u64, wakers: u32, fired: u32 },
+}
+
+impl Event {
+    pub(super) fn of(event: TaskEvent) -> Self {
+        match event {
+            TaskEvent::Woken(task) => Self::Wake(task),
+            TaskEvent::Spawned(task) => Self::Spawn(task),
+            TaskEvent::Panicked(task) => Self::Panic(task),
+        }
+    }
 }
 
 /// A record as a ring keeps it.

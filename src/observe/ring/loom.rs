@@ -1,8 +1,8 @@
 //! Models of the ring: a look at any time sees whole records, and each of them in its place.
 
 use super::Ring;
-use crate::engine::recorder::{Event, Record};
 use crate::engine::sync_shim::{Arc, thread};
+use crate::observe::{Event, Record};
 
 /// A record all of whose words tell its number. As a turn it has no place, which is a word of its own.
 fn record(number: u32) -> Record {

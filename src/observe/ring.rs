@@ -111,7 +111,7 @@ impl Entry {
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::*;
-    use crate::engine::recorder::Event;
+    use crate::observe::Event;
 
     fn sleep(duration: u64) -> Record {
         Record { at: duration, event: Event::Sleep { duration } }

@@ -3,8 +3,8 @@
 //! Each doubling of the time has four buckets, so the bounds of a bucket are at most a quarter apart. All
 //! numbers are fixed, so histograms of several threads can be added up, and to count one takes no division.
 
-use super::count::Count;
 use crate::engine::nanos::nanos;
+use crate::engine::scheduler::Count;
 use std::array;
 use std::ops::Range;
 use std::time::Duration;
@@ -17,8 +17,8 @@ const LAST_BITS: u32 = 34;
 /// Two to the power of this is the number of buckets for one doubling.
 const PART_BITS: u32 = 2;
 
-/// The watchdog counts polls of this length and longer. It is a bound of buckets, and more than two of the
-/// watchdog's longest pauses, so that the watchdog sees each.
+/// Polls of this length and longer are counted when the watchdog reports them. It is a bound of buckets, and
+/// more than two of the watchdog's longest pauses, so that the watchdog sees each.
 pub(super) const RARE_POLL: Duration = Duration::from_nanos(1 << 24);
 
 /// How many buckets there are.
@@ -31,6 +31,20 @@ pub(super) struct Histogram {
     /// In nanoseconds.
     sum: Count,
     rare_sum: Count,
+}
+
+/// The times of one worker.
+pub(super) struct Histograms {
+    /// How long polls took: a sample of the short ones, by the worker, and all long ones, by the watchdog.
+    pub(super) poll_times: Histogram,
+    /// How long tasks were ready before they were polled: a sample.
+    pub(super) latencies: Histogram,
+}
+
+impl Histograms {
+    pub(super) fn new() -> Self {
+        Self { poll_times: Histogram::new(), latencies: Histogram::new() }
+    }
 }
 
 /// What a histogram had counted at one time, or several of them together.

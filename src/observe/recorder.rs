@@ -3,19 +3,19 @@
 //! # From start to stop
 //!
 //! There is one recording at a time. Those that start while one is under way share it, each from its own
-//! start on, and the last one to stop ends it. The thread that starts or stops holds the lock of the threads,
-//! so the number of workers does not change meanwhile.
+//! start on, and the last one to stop ends it. The scheduler calls [`Recorder::start`] and [`Recorder::stop`]
+//! under the lock of its threads, so the number of workers does not change meanwhile.
 //!
 //! | step | first start | last stop |
 //! |---|---|---|
 //! | 1 | sets `current` | clears `number` |
 //! | 2 | sets `number` | clears `current` |
-//! | 3 | inverts the word that the workers read at each step | sets it back |
+//! | 3 | has the workers report each step | ends that, first of all |
 //!
-//! A worker that finds the word inverted takes the recording, and writes to its ring until `number` has
-//! changed. If the recording is over already, it goes on without a ring and looks at the word again. A worker
-//! in a long poll or in its sleep takes no part before that has ended, and may write to its ring after the
-//! stop: the ring is shared, and nothing reads it then. Model:
+//! A worker that reports a step takes the recording, and writes to its ring until `number` has changed. If
+//! the recording is over already, it goes on without a ring and reports the next step again. A worker in a
+//! long poll or in its sleep takes no part before that has ended, and may write to its ring after the stop:
+//! the ring is shared, and nothing reads it then. Model:
 //! `a_worker_takes_part_in_the_recording_that_is_under_way`.
 //!
 //! # Bounds
@@ -26,8 +26,10 @@
 //! half of it. When too little is left, a worker gets a ring with room for one record, which is overwritten
 //! before it can be read. So such a worker runs as the others do, and all that it does is counted as lost.
 
+use super::record::{Event, Record};
+use super::ring::Ring;
 use crate::engine::nanos::nanos;
-use crate::engine::recorder::{Event, Record, Ring};
+use crate::engine::scheduler::TaskEvent;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, clock};
 use std::num::NonZeroUsize;
@@ -94,22 +96,13 @@ impl Recorder {
         self.number.load(Ordering::Relaxed) == recording.number
     }
 
-    /// Notes an event on a thread that is no worker, if a recording is under way.
-    #[inline]
-    pub(super) fn note(&self, event: impl FnOnce() -> Event) {
-        // Ordering: Relaxed, the recording itself is found under its lock.
-        if self.number.load(Ordering::Relaxed) != 0 {
-            self.note_outside(event());
-        }
-    }
-
-    #[cold]
-    fn note_outside(&self, event: Event) {
+    /// Records what has happened on a thread that is no worker, if a recording is under way.
+    pub(super) fn happened_outside(&self, event: TaskEvent) {
         if let Some(recording) = self.current() {
             let _writes = recording.others_write.lock();
             // Read under the lock, so that the records are in order.
             let now = clock::now();
-            recording.others.push(recording.record(now, now, |_| event));
+            recording.others.push(recording.record(now, now, |_| Event::of(event)));
         }
     }
 
@@ -124,7 +117,7 @@ impl Recorder {
         recordings.count += 1;
         let recording = Arc::new(Recording::new(recordings.count, workers, records));
         recordings.current = Some(recording.clone());
-        // Ordering: Relaxed, see `is_current` and `note`.
+        // Ordering: Relaxed, see `is_current`.
         self.number.store(recording.number, Ordering::Relaxed);
         recording
     }

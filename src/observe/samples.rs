@@ -1,11 +1,10 @@
 //! How long polls take, and how long woken tasks wait for theirs, measured at a few of them.
 //!
-//! Which poll is the next sample is drawn at random, in a number of polls that is one [`PERIOD`] in the
-//! mean, as fast as the worker has made them lately. Its fair turns tell when that poll is among the ticks
-//! until the next fair turn, and have that tick chosen (`Policy::choose_tick`): before it the worker calls
-//! [`Worker::begin_sample`]. From then on until the sample is taken, polls, wakes and spawns take the way
-//! that they take while events are recorded (recorded.rs). So a poll that is not measured pays nothing for
-//! those that are.
+//! Which poll is the next sample is drawn at random, in a number of polls that is one [`PERIOD`] in the mean,
+//! as fast as the worker has made them lately. Its fair turns tell when that poll is among the ticks until
+//! the next fair turn, and choose that tick: before it the worker reports that it has come
+//! ([`Samples::begin`]). From then on until the sample is taken, the worker reports polls, wakes and spawns,
+//! as it does while events are recorded. So a poll that is not measured pays nothing for those that are.
 //!
 //! * The chosen poll is timed. It stands for all polls since the one that was timed before, so that the
 //!   counts are those of all polls. A worker whose polls are long, which has a fair turn after fewer polls,
@@ -16,17 +15,15 @@
 //!   so what a histogram of latencies has is that of tasks which run where they were made ready.
 //!
 //! Rejected: to take one of the next polls when the last sample was long ago. That time mostly ends in a long
-//! poll, and those that follow it are short. With one poll of 2 ms among 20, none of these was sampled in
-//! 4 s, although they took nearly all the time. Rejected as well: to read the clock before and after each
-//! poll (policy.rs has what a reading costs); and to stamp each task when it is woken, for which its header
-//! has no room.
+//! poll, and those that follow it are short. With one poll of 2 ms among 20, none of these was sampled in 4
+//! s, although they took nearly all the time. Rejected as well: to read the clock before and after each poll
+//! (the scheduler's policy.rs has what a reading costs); and to stamp each task when it is woken, for which
+//! its header has no room.
 
-use super::Worker;
+use super::histogram::{Histograms, RARE_POLL};
 use crate::engine::nanos::nanos;
 use crate::engine::rng::Rng;
-use crate::engine::scheduler::histogram::RARE_POLL;
-use crate::engine::scheduler::slots::Slot;
-use crate::engine::sync_shim::clock;
+use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::task::TaskId;
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
@@ -50,7 +47,7 @@ const MOST_POLLS: u64 = 1 << 20;
 const GAP: u64 = 64;
 
 /// A followed task that has not been polled after this many times the number of tasks before it is not here
-/// any more. See "Bounds" in worker.rs.
+/// any more. See "Bounds" in the scheduler's worker.rs.
 const GONE_AFTER: u64 = 8;
 
 /// Added to that number of tasks, so that some more may come while there are few.
@@ -69,6 +66,7 @@ enum Sought {
 }
 
 pub(super) struct Samples {
+    histograms: Arc<Histograms>,
     sought: Cell<Sought>,
     /// The number of polls after which the next sample comes.
     target: Cell<u64>,
@@ -96,9 +94,10 @@ pub(super) struct Samples {
 
 impl Samples {
     /// `polls`: those that earlier workers have made in the slot, and counted.
-    pub(super) fn new(worker: usize, polls: u64) -> Self {
+    pub(super) fn new(histograms: Arc<Histograms>, worker: usize, polls: u64) -> Self {
         let now = clock::now();
         Self {
+            histograms,
             sought: Cell::new(Sought::Nothing),
             target: Cell::new(u64::MAX),
             late: Cell::new(now + PERIOD),
@@ -156,17 +155,17 @@ impl Samples {
         }
     }
 
-    /// A poll of `task` begins.
-    pub(super) fn poll_begins(&self, task: TaskId, now: Instant, slot: &Slot) {
+    /// A poll of `task` begins, after `polls` others.
+    pub(super) fn poll_begins(&self, task: TaskId, now: Instant, polls: u64) {
         let Some((followed, since)) = self.followed.get() else { return };
         if task != followed {
             return;
         }
         // This poll is counted, too.
-        let polls = slot.running.polls() + 1;
+        let polls = polls + 1;
         if polls >= self.next.get() {
             let times = polls - self.counted_at.replace(polls);
-            slot.latencies.add(now.saturating_duration_since(since), times);
+            self.histograms.latencies.add(now.saturating_duration_since(since), times);
         }
         if self.sought.get() == Sought::Poll {
             // This poll is the chosen one as well. What it makes ready comes too late.
@@ -177,15 +176,14 @@ impl Samples {
         }
     }
 
-    /// A poll has taken `time`; `queued` tasks wait.
-    pub(super) fn poll_ends(&self, time: Duration, slot: &Slot, queued: usize) {
-        let polls = slot.running.polls();
+    /// A poll has taken `time`, the last of `polls`; `queued` tasks wait.
+    pub(super) fn poll_ends(&self, time: Duration, polls: u64, queued: usize) {
         match self.sought.get() {
             Sought::Nothing => return,
             Sought::Poll => {
                 let times = polls - self.timed_at.replace(polls);
                 if time < RARE_POLL {
-                    slot.poll_times.add(time, times);
+                    self.histograms.poll_times.add(time, times);
                 }
             }
             Sought::Task => {}
@@ -204,6 +202,29 @@ impl Samples {
         self.until.set(polls + GONE_AFTER * (queued as u64 + FEW_QUEUED));
     }
 
+    /// In a fair turn after `polls` polls: chooses one of the `interval` ticks until the next fair turn, if
+    /// the sample is among them.
+    pub(super) fn fair_turn(&self, now: Instant, polls: u64, interval: u32) -> Option<u32> {
+        if self.is_on() {
+            return None;
+        }
+        match self.target.get().checked_sub(polls) {
+            Some(chosen) if chosen < u64::from(interval) => {
+                self.draw(now, polls, polls + chosen + 1);
+                return Some(chosen as u32);
+            }
+            Some(_) if now < self.late.get() => {}
+            // Or the last sample lasted until now.
+            _ => self.draw(now, polls, polls),
+        }
+        None
+    }
+
+    /// The chosen tick has come.
+    pub(super) fn begin(&self) {
+        self.sought.set(Sought::Poll);
+    }
+
     fn end_following(&self, polls: u64) {
         if self.sought.get() == Sought::Followed {
             self.next.set(polls + GAP * (polls - self.from.get()));
@@ -214,49 +235,35 @@ impl Samples {
     }
 }
 
-impl Worker {
-    /// In a fair turn: sees to it that the sample is taken if it is among the ticks until the next one.
-    #[inline]
-    pub(super) fn plan_sample(&self, now: Instant) {
-        let (samples, polls) = (&self.records.samples, self.own.slot.running.polls());
-        if samples.is_on() {
-            return;
-        }
-        match samples.target.get().checked_sub(polls) {
-            Some(chosen) if chosen < u64::from(self.policy.interval()) => {
-                samples.draw(now, polls, polls + chosen + 1);
-                self.choose_tick(chosen as u32);
-            }
-            Some(_) if now < samples.late.get() => {}
-            // Or the last sample lasted until now.
-            _ => samples.draw(now, polls, polls),
-        }
-    }
-
-    #[cold]
-    fn choose_tick(&self, chosen: u32) {
-        match chosen {
-            0 => self.begin_sample(),
-            _ => self.policy.choose_tick(chosen),
-        }
-    }
-
-    /// The chosen tick has come.
-    pub(super) fn begin_sample(&self) {
-        self.records.samples.sought.set(Sought::Poll);
-        self.update_recorded();
-    }
-}
-
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
-impl Samples {
-    /// The next sample comes after `polls` polls.
-    pub(super) fn plan(&self, polls: u64) {
-        self.target.set(polls);
-    }
+mod tests {
+    use super::*;
 
-    /// Nothing is to be measured.
-    pub(super) fn forget(&self) {
-        self.sought.set(Sought::Nothing);
+    #[test]
+    fn polls_of_earlier_workers_in_the_slot_are_counted_once() {
+        const INTERVAL: u32 = 64;
+        let histograms = Arc::new(Histograms::new());
+        let mut polls = 0;
+        for _ in 0..3 {
+            let samples = Samples::new(histograms.clone(), 0, polls);
+            samples.target.set(polls + 1_000);
+            for tick in 0..10_000 {
+                if tick % INTERVAL == 0 {
+                    let chosen = samples.fair_turn(clock::now(), polls, INTERVAL);
+                    if chosen.is_some() {
+                        samples.begin();
+                    }
+                }
+                let task = TaskId::next();
+                samples.ready(task, clock::now());
+                samples.poll_begins(task, clock::now(), polls);
+                polls += 1;
+                samples.poll_ends(Duration::from_micros(1), polls, 0);
+            }
+        }
+        let all = [&histograms.poll_times, &histograms.latencies];
+        let [times, waits] = all.map(|it| it.read().buckets.iter().sum::<u64>());
+        assert!((1..=polls).contains(&times), "{times} of {polls}");
+        assert!((1..=polls).contains(&waits), "{waits} of {polls}");
     }
 }

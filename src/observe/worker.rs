@@ -1,0 +1,119 @@
+//! What an observer does on a worker's thread: writes to the worker's ring while events are recorded, and
+//! measures some polls and waits always.
+
+use super::histogram::Histograms;
+use super::record::Event;
+use super::recorder::{Recorder, Recording};
+use super::ring::Ring;
+use super::samples::Samples;
+use crate::engine::scheduler::{TaskEvent, WorkerProbe};
+use crate::engine::sync_shim::{Arc, clock};
+use crate::engine::task::{Polled, RunningTask};
+use std::cell::{Cell, RefCell};
+use std::time::Instant;
+
+#[cfg(all(test, liten_loom))]
+mod loom;
+
+pub(super) struct WorkerObserver {
+    recorder: Arc<Recorder>,
+    worker: usize,
+    ring: RefCell<Option<(Arc<Recording>, Arc<Ring>)>>,
+    /// The poll began then.
+    polled_at: Cell<Instant>,
+    samples: Samples,
+}
+
+impl WorkerObserver {
+    /// For a worker in whose slot `polls` polls have been made before.
+    pub(super) fn new(
+        recorder: Arc<Recorder>,
+        histograms: Arc<Histograms>,
+        worker: usize,
+        polls: u64,
+    ) -> Self {
+        let samples = Samples::new(histograms, worker, polls);
+        let polled_at = Cell::new(clock::now());
+        Self { recorder, worker, ring: RefCell::new(None), polled_at, samples }
+    }
+
+    #[cold]
+    fn push(&self, since: Instant, now: Instant, event: impl FnOnce(u64) -> Event) {
+        if let Some((recording, ring)) = &*self.ring.borrow() {
+            ring.push(recording.record(since, now, event));
+        }
+    }
+
+    /// Whether the worker writes to the recording that is under way.
+    fn records(&self) -> bool {
+        let ring = self.ring.borrow();
+        ring.as_ref().is_some_and(|(recording, _)| self.recorder.is_current(recording))
+    }
+}
+
+impl WorkerProbe for WorkerObserver {
+    fn is_on(&self) -> bool {
+        self.samples.is_on() || self.ring.borrow().is_some()
+    }
+
+    /// Takes part in the recording that is under way.
+    fn step(&self) {
+        if !self.records() {
+            // The recording may be over before the number that says so.
+            let recording = self.recorder.current();
+            let with_ring = recording.map(|it| (it.clone(), it.ring(self.worker)));
+            self.ring.replace(with_ring);
+        }
+    }
+
+    fn fair_turn(&self, now: Instant, polls: u64, interval: u32) -> Option<u32> {
+        self.samples.fair_turn(now, polls, interval)
+    }
+
+    fn chosen_tick(&self) {
+        self.samples.begin();
+    }
+
+    fn happened(&self, event: TaskEvent) {
+        if matches!(event, TaskEvent::Panicked(_)) && !self.records() {
+            // A panic is recorded also in the step in which the recording has begun.
+            return self.recorder.happened_outside(event);
+        }
+        let now = clock::now();
+        if let TaskEvent::Woken(task) | TaskEvent::Spawned(task) = event {
+            self.samples.ready(task.id(), now);
+        }
+        self.push(now, now, |_| Event::of(event));
+    }
+
+    /// The clock is not read where the last poll ended: a wake may have come since, and the poll that it
+    /// leads to is found by the times of both.
+    fn poll_begins(&self, task: RunningTask, polls: u64) {
+        let now = clock::now();
+        self.polled_at.set(now);
+        self.samples.poll_begins(task.id(), now, polls);
+    }
+
+    #[cold]
+    fn poll_ends(&self, task: Option<RunningTask>, outcome: Polled, polls: u64, queued: usize) {
+        let (since, now) = (self.polled_at.get(), clock::now());
+        if self.records() {
+            if let Some(task) = task {
+                self.push(since, now, |duration| Event::Poll { task, duration, outcome });
+            }
+        } else {
+            self.ring.replace(None);
+        }
+        self.samples.poll_ends(now.saturating_duration_since(since), polls, queued);
+    }
+
+    fn slept(&self, since: Instant, now: Instant, polls: u64) {
+        self.samples.slept(polls);
+        self.push(since, now, |duration| Event::Sleep { duration });
+    }
+
+    fn round_ended(&self, since: Instant, wakers: usize, fired: usize) {
+        let [wakers, fired] = [wakers, fired].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        self.push(since, clock::now(), |duration| Event::Turn { duration, wakers, fired });
+    }
+}

@@ -1,4 +1,4 @@
-//! What is kept of the steps of a scheduler: recordings, and histograms of times.
+//! What is kept of the steps of a scheduler: recordings, histograms of times, and slow polls.
 //!
 //! An [`Observer`] is attached to the scheduler's one seam for this (`engine/scheduler/probe.rs`), which says
 //! when it is called. `runtime` shows its histograms in the metrics, and `insight` reads its recordings.
@@ -10,40 +10,126 @@
 //! | `histogram` | how often something took how long |
 //! | `recorder` | starts and stops a recording, which has a ring of each worker |
 //! | `record`, `ring` | what is recorded, and the last of it |
+//! | `long_polls` | how long polls last, as the watchdog sees it |
+//! | `slow_polls`, `slow_poll` | those that are slow, and what is told of them |
+//! | `blocked` | those that block the last free worker |
+//! | `thread_activity` | what a thread does, as the system tells it |
+//! | `spare_descriptors` | descriptors for the time when the program has used up all |
+//! | `incidents` | who is told at once of slow polls and panics |
 //!
 //! Each worker writes to a ring of its own, so writing takes no lock and no RMW, and never waits. The thread
 //! that looks pays: it copies a ring while the worker goes on, and throws away what was overwritten
 //! meanwhile.
 
+mod blocked;
 pub(crate) mod histogram;
+pub(crate) mod incidents;
+mod long_polls;
 mod record;
 mod recorder;
 mod ring;
 mod samples;
+mod slow_poll;
+pub(crate) mod slow_polls;
+#[cfg_attr(
+    not(feature = "insight"),
+    allow(dead_code, reason = "only insight's page keeps descriptors")
+)]
+pub(crate) mod spare_descriptors;
+pub(crate) mod thread_activity;
 mod worker;
 
 pub(crate) use record::{Event, Record};
 pub(crate) use recorder::Recording;
 pub(crate) use ring::Ring;
+pub use slow_poll::SlowPoll;
+pub use thread_activity::{SystemCall, ThreadActivity};
 
-use crate::engine::scheduler::{Probe, Shared, TaskEvent, WorkerProbe};
-use crate::engine::sync_shim::{Arc, Mutex};
+use crate::engine::scheduler::{AfterReport, Probe, Shared, TaskEvent, WorkerEntry, WorkerProbe};
+use crate::engine::sync_shim::{Arc, Mutex, clock};
+use crate::engine::wakers;
+use blocked::BlockedPolls;
 use histogram::{HistogramCounts, Histograms, RARE_POLL};
+use long_polls::{LongPolls, News, Seen};
 use recorder::Recorder;
+use slow_polls::{LongPoll, SlowPolls};
 use std::num::NonZeroUsize;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use worker::WorkerObserver;
+
+/// The most news that one look brings of one worker.
+const MOST_NEWS: usize = 2;
 
 /// What is kept of one scheduler.
 pub(crate) struct Observer {
     recorder: Arc<Recorder>,
     /// By the index of the worker. Those of a worker that has ended stay, and the next one goes on with them.
     histograms: Mutex<Vec<Option<Arc<Histograms>>>>,
+    watched: Mutex<Watched>,
+    slow_polls: Arc<SlowPolls>,
+    blocked: BlockedPolls,
+}
+
+/// What the looks of the watchdog have shown.
+struct Watched {
+    polls: LongPolls,
+    /// Of one look, with the worker's index and position. Kept for its memory: the watchdog must not begin to
+    /// allocate when the program has stopped to.
+    news: Vec<(usize, u64, News)>,
 }
 
 impl Observer {
-    pub(crate) fn new() -> Self {
-        Self { recorder: Arc::new(Recorder::new()), histograms: Mutex::new(Vec::new()) }
+    /// For a scheduler with at most `workers` workers.
+    pub(crate) fn new(workers: usize, slow_polls: Arc<SlowPolls>) -> Self {
+        let polls = LongPolls::new(workers, slow_polls.after(), clock::now());
+        Self {
+            recorder: Arc::new(Recorder::new()),
+            histograms: Mutex::new(Vec::new()),
+            watched: Mutex::new(Watched { polls, news: Vec::with_capacity(MOST_NEWS * workers) }),
+            slow_polls,
+            blocked: BlockedPolls::new(),
+        }
+    }
+
+    pub(crate) fn slow_polls(&self) -> &Arc<SlowPolls> {
+        &self.slow_polls
+    }
+
+    /// How many polls have blocked the last free worker.
+    pub(crate) fn blocked_polls(&self) -> u64 {
+        self.blocked.count()
+    }
+
+    /// How long `worker` has been where `entry` says, at least.
+    pub(crate) fn lasted(&self, worker: usize, entry: &WorkerEntry) -> Duration {
+        // To the watchdog a worker that has ended looks like one that is in something for ever.
+        let is_there = entry.has_thread && !entry.is_parked;
+        let lasted = || self.watched.lock().polls.lasted(worker, entry.position);
+        if is_there { lasted() } else { Duration::ZERO }
+    }
+
+    /// Tells what the last look has found of `worker`, at that position.
+    fn tell(&self, scheduler: &Shared, worker: usize, position: u64, news: News) {
+        let poll = |tell: &dyn Fn(LongPoll<'_>)| {
+            let entry = &scheduler.worker_entry(worker);
+            // Otherwise that poll is over, and what was read may be of another one.
+            if entry.position == position && !scheduler.is_closed() {
+                let is_over = &|| scheduler.has_moved(worker, entry);
+                let name = &|| scheduler.task_name(entry.task?.id());
+                tell(LongPoll { worker, entry, is_over, name });
+            }
+        };
+        match news {
+            News::HalfSlow => poll(&|it| self.slow_polls.half_slow(worker, it.entry)),
+            // It calls the program's code.
+            News::Slow(time) => poll(&|it| wakers::guard(|| self.slow_polls.slow(it, time))),
+            News::SlowEnded(time) => self.slow_polls.ended(worker, time),
+            News::Ended(time) => {
+                if let Some(histograms) = self.histograms_of(worker).filter(|_| time >= RARE_POLL) {
+                    histograms.poll_times.add_rare(time);
+                }
+            }
+        }
     }
 
     /// Begins to record `scheduler`, or shares the recording that is under way. `None` if the runtime has
@@ -98,9 +184,23 @@ impl Probe for Observer {
         self.recorder.happened_outside(event);
     }
 
-    fn watched_poll_ended(&self, worker: usize, time: Duration) {
-        if let Some(histograms) = self.histograms_of(worker).filter(|_| time >= RARE_POLL) {
-            histograms.poll_times.add_rare(time);
+    fn looked(&self, scheduler: &Shared, now: Instant) -> AfterReport {
+        let mut watched = self.watched.lock();
+        let Watched { polls, news } = &mut *watched;
+        let seen = scheduler.worker_entries().map(|(index, entry)| (index, Seen::of(&entry)));
+        polls.look(now, seen, |worker, position, it| news.push((worker, position, it)));
+        let after = if polls.awaits_end() { AfterReport::LookAgain } else { AfterReport::MaySleep };
+        let mut news = std::mem::take(news);
+        // What is told may look at the dump, which reads what is under the lock.
+        drop(watched);
+        for (worker, position, it) in news.drain(..) {
+            self.tell(scheduler, worker, position, it);
         }
+        self.watched.lock().news = news;
+        after
+    }
+
+    fn blocked(&self, scheduler: &Shared, worker: usize, time: Duration) {
+        self.blocked.tell(scheduler, worker, time);
     }
 }

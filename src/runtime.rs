@@ -76,7 +76,6 @@ pub mod door;
 mod drive;
 mod handle;
 mod id;
-pub(crate) mod incidents;
 pub(crate) mod local;
 mod local_runtime;
 mod local_set;
@@ -90,21 +89,14 @@ mod shutdown;
 #[cfg(all(test, liten_shuttle))]
 #[path = "../tests/shuttle/schedules.rs"]
 mod shuttle;
-mod slow_poll;
-pub(crate) mod slow_polls;
-#[cfg_attr(
-    not(feature = "insight"),
-    allow(dead_code, reason = "only insight's page keeps descriptors")
-)]
-pub(crate) mod spare_descriptors;
 mod task_hooks;
-pub(crate) mod thread_activity;
 mod tokio_context;
 pub(crate) mod tokio_words;
 pub(crate) mod weak_handle;
 
 pub use crate::engine::ended::is_rt_shutdown_err;
 pub use crate::engine::task::TaskMeta;
+pub use crate::observe::{SlowPoll, SystemCall, ThreadActivity};
 pub use builder::Builder;
 #[doc(hidden)]
 pub use context::is_inside;
@@ -117,8 +109,6 @@ pub use local_runtime::LocalRuntime;
 pub use local_set::{LocalEnterGuard, LocalSet};
 pub use metrics::RuntimeMetrics;
 pub use scope::{Scope, ScopedJoinHandle, scope};
-pub use slow_poll::SlowPoll;
-pub use thread_activity::{SystemCall, ThreadActivity};
 
 use crate::engine::task::{JoinHandle, RunningTask};
 use door::boxed_if_large;

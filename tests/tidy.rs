@@ -117,6 +117,10 @@ const HOUSE: Plan = Plan {
 /// Files of one room that use each other in a circle all the same. Each row has all files of its circle.
 const CIRCLES: &[circles::Known] = &[
     (
+        &["src/engine/scheduler/probe.rs", "src/engine/scheduler/shared.rs"],
+        "a scheduler has a probe, which reads the scheduler when the watchdog reports a look",
+    ),
+    (
         &["src/insight/dump.rs", "src/insight/finding.rs"],
         "findings follow from a dump, and the page's dump has those that several looks have shown",
     ),
@@ -291,17 +295,9 @@ const CLOCK: Confined = Confined {
         ("src/runtime/drive.rs", "how long the thread was busy, twice per sleep"),
         ("src/runtime/shutdown.rs", "how long a bounded shutdown has waited"),
         ("src/runtime/blocking_task.rs", "since when a job waits, and since when it runs"),
-        (
-            "src/runtime/thread_activity/linux.rs",
-            "when a thread had used so much, twice per slow poll",
-        ),
-        (
-            "src/runtime/slow_polls.rs",
-            "when a slow poll was told of and when it was over, once each",
-        ),
         ("src/engine/scheduler/lifecycle.rs", "when the system has had no thread to give"),
         ("src/engine/scheduler/worker/observed.rs", "when the wakers of a round are called"),
-        ("src/observe", "when what is recorded has happened, and when the next sample comes"),
+        ("src/observe", "when what is kept has happened, and when the next sample comes"),
         ("src/engine/scheduler/sleeps.rs", "how long a thread was busy, twice per sleep"),
         (
             "src/engine/scheduler/watchdog.rs",
@@ -396,18 +392,18 @@ const CFG: Confined = Confined {
             "off under Miri and on wasm; poisons what it takes back in models",
         ),
         ("src/sync/watch.rs", "one `Notify` for the models, which would take hours for eight"),
-        ("src/engine/scheduler/watchdog.rs", "a warning where a collector listens"),
+        ("src/observe/blocked.rs", "a warning where a collector listens"),
         ("src/engine/scheduler/slice.rs", "slices of the processor on Linux, nothing elsewhere"),
         ("src/runtime/tokio_context.rs", "the helper runtime of tokio, or nothing"),
-        ("src/runtime/slow_polls/event.rs", "a warning where a collector listens"),
+        ("src/observe/slow_polls/event.rs", "a warning where a collector listens"),
         ("src/start.rs", "a page where there is insight"),
-        ("src/runtime/thread_activity.rs", "what Linux says of a thread; elsewhere nothing"),
-        ("src/runtime/thread_activity/system_call.rs", "calls that only some processors know"),
+        ("src/observe/thread_activity.rs", "what Linux says of a thread; elsewhere nothing"),
+        ("src/observe/thread_activity/system_call.rs", "calls that only some processors know"),
         ("src/engine/scheduler/slots.rs", "as above"),
         ("src/insight/variable/privileges.rs", "only Unix has set-user-id files"),
         ("src/insight/await_tree/freed_memory.rs", "what one C library keeps"),
-        ("src/runtime.rs", "without insight nothing keeps descriptors"),
-        ("src/runtime/spare_descriptors.rs", "descriptors on Unix, and how many there may be"),
+        ("src/observe.rs", "without insight nothing keeps descriptors"),
+        ("src/observe/spare_descriptors.rs", "descriptors on Unix, and how many there may be"),
         ("src/insight/flight_recorder.rs", "signals on Unix, where the module for them is on"),
         ("src/insight/flight_recorder/builder.rs", "the same"),
         (

@@ -147,12 +147,13 @@ pub(crate) use here::{
     Here, enter_root, here, is_polling, report_panic, set_current, wake_together, worker_index,
 };
 pub(crate) use in_place::{block_in_place, is_blocked_in_place};
-pub(crate) use probe::{Probe, TaskEvent, WorkerProbe};
+pub(crate) use probe::{AfterReport, Probe, TaskEvent, WorkerProbe};
 pub(crate) use quiescence::{CountsRoots, Presence};
 pub(crate) use shared::{Shared, WorkerEntry};
 pub(crate) use sleeps::{SleepHooks, Sleeps};
 pub(crate) use slots::MAX_WORKERS;
-pub(crate) use threads::{SPARES_VARIABLE, StallHook, ThreadConfig, ThreadSetup, WorkerStall};
+pub(crate) use threads::{SPARES_VARIABLE, ThreadConfig, ThreadSetup};
+pub(crate) use watchdog::LONGEST_PAUSE;
 
 #[cfg(all(test, liten_loom))]
 pub(crate) mod loom;

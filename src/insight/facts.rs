@@ -7,8 +7,8 @@ use crate::engine::scheduler::{Shared, WorkerEntry};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::task::waker::task_of;
 use crate::engine::task::{RunningTask, TaskId};
+use crate::observe::slow_polls::KeptPoll;
 use crate::runtime::blocking_task::{BlockingJob, RunningJob};
-use crate::runtime::slow_polls::KeptPoll;
 use crate::runtime::{Handle, SlowPoll, ThreadActivity};
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 pub(super) struct WorkerFacts {
     pub(super) index: usize,
     pub(super) entry: WorkerEntry,
+    /// How long it has been there at least.
+    pub(super) time: Duration,
     /// `None`: it is not in one poll for long.
     pub(super) activity: Option<ThreadActivity>,
 }
@@ -31,11 +33,17 @@ impl Handle {
     }
 
     fn facts_of(&self, scheduler: &Shared, index: usize, entry: WorkerEntry) -> WorkerFacts {
-        let lasts = !entry.time.is_zero() || entry.is_blocked_in_place;
+        let time = self.lasted(index, &entry);
+        let lasts = !time.is_zero() || entry.is_blocked_in_place;
         let has_moved = || scheduler.has_moved(index, &entry);
         let look = || self.slow_polls().activity(index, entry.position, entry.thread, has_moved);
         let activity = if lasts { look() } else { None };
-        WorkerFacts { index, entry, activity }
+        WorkerFacts { index, entry, time, activity }
+    }
+
+    /// How long `worker` has been where `entry` says, at least.
+    fn lasted(&self, worker: usize, entry: &WorkerEntry) -> Duration {
+        self.observer().map_or(Duration::ZERO, |observer| observer.lasted(worker, entry))
     }
 
     /// How many polls each worker has begun, and the task that it polls; of a runtime without workers, the
@@ -76,7 +84,7 @@ impl Handle {
             let ended = ended.map(|ended| now.saturating_duration_since(ended));
             match entries.iter().find(same) {
                 Some((_, entry)) if ended.is_none() => {
-                    slow.extend(entry.time);
+                    slow.extend(self.lasted(slow.worker(), entry));
                     (slow, None)
                 }
                 // The driver thread has not seen yet that it is over.

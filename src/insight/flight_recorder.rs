@@ -56,7 +56,7 @@ use super::recording::Recording;
 use super::trace::Trace;
 use crate::engine::impls::{impl_debug, impl_unwind_safe};
 use crate::engine::sync_shim::Arc;
-use crate::runtime::incidents::{Incidents, Listener};
+use crate::observe::incidents::{Incidents, Listener};
 
 /// Records a runtime all the time, and keeps the last events when a task panics, a poll is slow, or a signal
 /// comes: as a file, or for a function. From [`FlightRecorder::builder`]. How far back they go is up to

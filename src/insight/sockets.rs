@@ -5,7 +5,7 @@
 //! lock.
 
 use crate::engine::task::short::short;
-use crate::runtime::spare_descriptors::read_to_string;
+use crate::observe::spare_descriptors::read_to_string;
 use std::collections::HashMap;
 use std::fmt;
 use std::fs;

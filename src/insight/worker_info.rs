@@ -47,7 +47,7 @@ impl WorkerState {
 
 impl WorkerInfo {
     pub(super) fn of(facts: WorkerFacts) -> Self {
-        let WorkerFacts { index, entry, activity } = facts;
+        let WorkerFacts { index, entry, time, activity } = facts;
         let state = if entry.is_blocked_in_place {
             WorkerState::BlockedInPlace
         } else if entry.rests {
@@ -65,7 +65,7 @@ impl WorkerInfo {
             polls: entry.polls,
             task: entry.task,
             task_name: None,
-            poll_duration: entry.time,
+            poll_duration: time,
             activity,
         }
     }

@@ -32,9 +32,9 @@
 
 use crate::engine::ended::ended;
 use crate::engine::wakers::Signal;
+use crate::observe::spare_descriptors::is_lacking;
 use crate::runtime::blocking_task::CLOSED;
 use crate::runtime::context;
-use crate::runtime::spare_descriptors::is_lacking;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::future::Future;

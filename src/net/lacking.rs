@@ -8,8 +8,8 @@
 //! Rejected: to return the error at once and have the next call wait. Each listener would have to remember
 //! the time for that, and [`incoming`](super::TcpListener::incoming) has to anyway.
 
+use crate::observe::spare_descriptors::is_lacking;
 use crate::runtime::is_inside;
-use crate::runtime::spare_descriptors::is_lacking;
 use crate::time::{Duration, Sleep, sleep};
 use std::future::Future;
 use std::io;

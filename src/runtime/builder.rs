@@ -10,8 +10,6 @@ use super::id::Id;
 use super::local::{LocalExecutor, Settled};
 use super::local_runtime::LocalRuntime;
 use super::pinned::Pinned;
-use super::slow_poll::SlowPoll;
-use super::slow_polls::{OnSlowPoll, SlowPolls};
 use super::tokio_context;
 use super::tokio_words;
 use crate::engine::blocking;
@@ -25,7 +23,8 @@ use crate::engine::sync_shim::{Arc, cpus};
 use crate::engine::task::hooks::TaskHooks;
 use crate::engine::thread_name::ThreadName;
 use crate::engine::wakers::Signal;
-use crate::observe::Observer;
+use crate::observe::slow_polls::{OnSlowPoll, SlowPolls};
+use crate::observe::{Observer, SlowPoll};
 use std::io;
 use std::sync::{OnceLock, Weak};
 use std::time::Duration;
@@ -323,8 +322,9 @@ impl Builder {
         // One shard per worker, and one for all other threads.
         let driver = Driver::new(workers.max(likely_workers()) + 1)?;
         let max_spares = self.max_spares(workers)?;
-        let scheduler = Shared::new(max_workers + max_spares, driver.clone());
-        let observer = std::sync::Arc::new(Observer::new());
+        let most = max_workers + max_spares;
+        let scheduler = Shared::new(most, driver.clone());
+        let observer = std::sync::Arc::new(Observer::new(most, self.new_slow_polls()));
         scheduler.set_probe(observer.clone());
         let threads =
             ThreadConfig { name: self.thread_name.clone(), stack_size: self.thread_stack_size };
@@ -338,7 +338,6 @@ impl Builder {
                 around: around.clone(),
                 inside: handle::inside(Arc::downgrade(&runtime.handle.inner)),
                 sleep_hooks: self.hooks.around_sleeps().cloned(),
-                stall_hook: Some(runtime.handle.inner.slow_polls.clone()),
                 max_spares,
             });
             if self.start_paused {
@@ -354,6 +353,10 @@ impl Builder {
             scheduler.resize(workers, threads, &around)?;
         }
         Ok(runtime)
+    }
+
+    fn new_slow_polls(&self) -> Arc<SlowPolls> {
+        Arc::new(SlowPolls::new(self.slow_poll_threshold, self.on_slow_poll.clone()))
     }
 
     /// [`Builder::build_local`], but for what the environment asks for.
@@ -401,6 +404,10 @@ impl Builder {
             around: handle::around(inner.clone()),
             on_idle,
         };
+        let slow_polls = match &flavor {
+            Flavor::MultiThread { observer, .. } => observer.slow_polls().clone(),
+            Flavor::CurrentThread(_) | Flavor::Local(_) => self.new_slow_polls(),
+        };
         let inner = Arc::new_cyclic(|inner| RuntimeState {
             id: Id::next(),
             name: self.name.clone(),
@@ -416,10 +423,7 @@ impl Builder {
             pinned: Pinned::new(pool("pinned", MAX_WORKERS, inner, Box::new(|| {}))),
             hooks: self.hooks.clone(),
             sleeps: Sleeps::default(),
-            slow_polls: Arc::new(SlowPolls::new(
-                self.slow_poll_threshold,
-                self.on_slow_poll.clone(),
-            )),
+            slow_polls,
             ending: Arc::new(Signal::new(false)),
             blocking_tasks: BlockingTasks::new(),
             memory: recycler::User::new(),

@@ -84,13 +84,13 @@ impl RuntimeMetrics {
     /// [`block_in_place`](crate::task::block_in_place) counts only if tasks wait and no further spare worker
     /// may start: see [`Builder::max_spare_workers`](super::Builder::max_spare_workers).
     pub fn blocked_poll_count(&self) -> u64 {
-        self.handle.scheduler().map_or(0, |scheduler| scheduler.blocked_polls())
+        self.handle.observer().map_or(0, |observer| observer.blocked_polls())
     }
 
     /// Returns how many polls have been slow: see
     /// [`Builder::slow_poll_threshold`](super::Builder::slow_poll_threshold). 0 without workers.
     pub fn slow_poll_count(&self) -> u64 {
-        self.handle.scheduler().map_or(0, |scheduler| scheduler.slow_polls())
+        self.handle.slow_polls().count()
     }
 
     /// Returns what runs at the moment: the tasks whose polls the workers, or the thread in `block_on`, are

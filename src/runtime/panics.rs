@@ -4,10 +4,10 @@
 //! the runtime's. So no task has a field for it.
 
 use super::Handle;
-use super::incidents::Incidents;
 use crate::engine::scheduler::report_panic;
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::{RunningTask, panics};
+use crate::observe::incidents::Incidents;
 
 impl Handle {
     pub(crate) fn incidents(&self) -> &Arc<Incidents> {

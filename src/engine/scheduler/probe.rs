@@ -10,7 +10,8 @@
 //! | each step | from `Shared::begin_observation` to `Shared::end_observation` |
 //!
 //! Threads that are no workers report wakes, spawns and panics from `begin_observation` to `end_observation`.
-//! The watchdog reports polls that it has seen for long.
+//! The watchdog reports each of its looks, and polls that block the last free worker. What a look finds, the
+//! probe reads by `Shared::worker_entries`.
 //!
 //! # What it costs
 //!
@@ -20,6 +21,7 @@
 //! Rejected: a second loop, whose polls are observed, so that a poll need not look. The compiler then puts
 //! fewer of the worker's functions in line, and a yield takes 252 instructions instead of 207.
 
+use super::shared::Shared;
 use crate::engine::task::{Polled, RunningTask};
 use std::time::{Duration, Instant};
 
@@ -32,8 +34,22 @@ pub(crate) trait Probe: Send + Sync {
     /// Something has happened on a thread that is no worker of this scheduler.
     fn happened_outside(&self, event: TaskEvent);
 
-    /// A poll on `worker`, which the watchdog has seen, has ended after `time`. For the watchdog only.
-    fn watched_poll_ended(&self, worker: usize, time: Duration);
+    /// The watchdog has looked at all workers, as it does while one of them is busy. It calls nothing else of
+    /// a probe than this and [`Probe::blocked`].
+    fn looked(&self, scheduler: &Shared, now: Instant) -> AfterReport;
+
+    /// A poll of `worker` has lasted for `time`, tasks wait, and no other worker is free. Told once a poll.
+    fn blocked(&self, scheduler: &Shared, worker: usize, time: Duration);
+}
+
+/// What the watchdog does after it has reported a look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum AfterReport {
+    /// It sleeps, if there is nothing else to do.
+    MaySleep,
+    /// It looks again soon: the probe waits for the end of something.
+    LookAgain,
 }
 
 /// Observes one worker, on the worker's thread. `polls` is always the number of polls that have begun in the

@@ -22,7 +22,6 @@ use crate::engine::task::running::Running;
 use crate::engine::task::{RunningTask, TaskId};
 use crossbeam_utils::CachePadded;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 /// What the workers, the watchdog and the handles of one runtime share.
 ///
@@ -128,39 +127,30 @@ impl Shared {
         (0..self.slots.high()).map(|index| self.slots.get(index))
     }
 
-    /// How many polls have been reported as blocking the last free worker.
-    pub(crate) fn blocked_polls(&self) -> u64 {
-        self.watchdog.blocked_polls()
-    }
-
-    /// How many polls were slow.
-    pub(crate) fn slow_polls(&self) -> u64 {
-        self.watchdog.slow_polls()
-    }
-
     /// What each worker does at the moment, with its index; spares have those behind the others.
     pub(crate) fn worker_entries(&self) -> impl Iterator<Item = (usize, WorkerEntry)> {
-        (0..self.slots.high()).map(|index| {
-            let slot = self.slots.get(index);
-            let (position, polls, task) =
-                (slot.position(), slot.running.polls(), slot.running.read());
-            let (time, has_thread) = (slot.stalled_for(position), slot.has_thread());
-            // What was read before may be of another poll if the worker has moved. To the watchdog a worker
-            // that has ended looks like one that is in something for ever.
-            let is_there = has_thread && slot.position() == position;
-            let entry = WorkerEntry {
-                position,
-                polls,
-                task,
-                time: if is_there { time } else { Duration::ZERO },
-                thread: slot.thread(),
-                has_thread,
-                rests: slot.rests(),
-                is_parked: self.idle.is_parked(index),
-                is_blocked_in_place: slot.is_blocked_in_place(),
-            };
-            (index, entry)
-        })
+        (0..self.slots.high()).map(|index| (index, self.worker_entry(index)))
+    }
+
+    /// What `worker`, which must have a slot, does at the moment. If the worker moves meanwhile, what is read
+    /// may be of different moments, and `position` is the first of them: see [`Shared::has_moved`].
+    pub(crate) fn worker_entry(&self, worker: usize) -> WorkerEntry {
+        let slot = self.slots.get(worker);
+        WorkerEntry {
+            position: slot.position(),
+            polls: slot.running.polls(),
+            task: slot.running.read(),
+            thread: slot.thread(),
+            has_thread: slot.has_thread(),
+            rests: slot.rests(),
+            is_parked: self.idle.is_parked(worker),
+            is_blocked_in_place: slot.is_blocked_in_place(),
+        }
+    }
+
+    /// Whether the runtime has begun to end.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.shutdown.is_closed()
     }
 
     /// Attaches `probe`. Before the first thread starts, and once.
@@ -359,14 +349,13 @@ const LEAST_PER_LOOK: usize = 500;
 
 /// See [`Shared::worker_entries`].
 pub(crate) struct WorkerEntry {
-    /// Another number in each poll of the worker, and after it.
+    /// Another number in each poll of the worker, and after it: odd while it is in none.
     pub(crate) position: u64,
     /// How many polls it has begun.
     pub(crate) polls: u64,
     /// `None`: it is not in a poll.
     pub(crate) task: Option<RunningTask>,
-    /// How long it has been there at least.
-    pub(crate) time: Duration,
+    /// The system's number of its thread, where there is one.
     pub(crate) thread: Option<u32>,
     /// A thread works here.
     pub(crate) has_thread: bool,
@@ -374,6 +363,12 @@ pub(crate) struct WorkerEntry {
     pub(crate) rests: bool,
     pub(crate) is_parked: bool,
     pub(crate) is_blocked_in_place: bool,
+}
+
+impl WorkerEntry {
+    pub(crate) fn is_in_poll(&self) -> bool {
+        self.position % 2 == 0
+    }
 }
 
 /// Cancels tasks and counts them as foreign: those that were spawned too late, and those that any thread
@@ -394,3 +389,31 @@ const _: () = assert!(2 * super::slots::MAX_WORKERS < u16::MAX as usize);
 
 #[cfg(all(test, liten_loom))]
 mod loom;
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::*;
+    use crate::engine::task::TaskId;
+    use std::panic::Location;
+
+    #[test]
+    fn an_entry_is_of_another_position_in_each_poll_and_after_it() {
+        let shared = Shared::new(1, Driver::new(1).unwrap());
+        shared.slots.raise(1);
+        let slot = shared.slots.get(0);
+        let entry = || shared.worker_entries().next().unwrap().1;
+        assert!(!entry().has_thread);
+        slot.note_thread();
+        let task = RunningTask::new(TaskId::next(), Location::caller());
+        slot.running.begin(task);
+        let during = entry();
+        assert!(during.is_in_poll() && during.task == Some(task));
+        assert!(!shared.has_moved(0, &during));
+        slot.running.end();
+        let after = entry();
+        assert!(!after.is_in_poll() && after.task.is_none());
+        assert!(shared.has_moved(0, &during) && !shared.has_moved(0, &after));
+        slot.forget_thread();
+        assert!(!entry().has_thread);
+    }
+}

@@ -10,16 +10,13 @@ use super::sleeps::Sleeps;
 use crate::engine::park::Unparker;
 use crate::engine::queue::local::{Local, Stealer};
 use crate::engine::queue::wake_channel::{NextSlot, WakeChannel};
-use crate::engine::sync_shim::atomic::{
-    AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
-};
+use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, made_later};
 use crate::engine::task::header::Hot;
 use crate::engine::task::registry::Registry;
 use crate::engine::task::running::Running;
 use crossbeam_utils::CachePadded;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 /// The most workers a runtime can have, and the most spares: larger than any machine we know, small enough
 /// for 16-bit indices.
@@ -50,10 +47,6 @@ pub(super) struct Slot {
     blocked_in_place: AtomicBool,
     /// How long the worker has been in one poll, as the watchdog saw it: a [`Stall`].
     stall: AtomicU8,
-    /// The same in microseconds, and the [position](Slot::position) of the worker that this is said of: for
-    /// people.
-    stalled_for: AtomicU64,
-    stalled_at: AtomicU64,
     /// The system's number of the thread that works here, or one of the three that no thread has.
     thread: AtomicU32,
     pub(super) registry: Registry,
@@ -156,8 +149,6 @@ impl Slot {
             active: AtomicBool::new(false),
             blocked_in_place: AtomicBool::new(false),
             stall: AtomicU8::new(Stall::None as u8),
-            stalled_for: AtomicU64::new(0),
-            stalled_at: AtomicU64::new(0),
             thread: AtomicU32::new(NO_THREAD),
             registry: Registry::new(),
             running: Running::new(),
@@ -265,7 +256,7 @@ impl Slot {
 
     /// Where the worker is: another number in each poll, and after it.
     pub(super) fn position(&self) -> u64 {
-        position(self.progress(), self.running.is_between_polls())
+        2 * self.progress() + u64::from(self.running.is_between_polls())
     }
 
     pub(super) fn stall(&self) -> Stall {
@@ -282,26 +273,6 @@ impl Slot {
         // Ordering: Relaxed: `stall` reads it; the wake that follows orders it for the worker that it wakes.
         // Others may read an old value until they look again.
         self.stall.store(stall as u8, Ordering::Relaxed);
-    }
-
-    /// For the watchdog: how long the worker has been at `position`.
-    pub(super) fn note_stall(&self, position: u64, time: Duration) {
-        let time = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        // Ordering: Relaxed, made visible by the next store.
-        self.stalled_for.store(time, Ordering::Relaxed);
-        // Ordering: Release pairs with `stalled_for`: a reader of this position sees no older time.
-        self.stalled_at.store(position, Ordering::Release);
-    }
-
-    /// For how long the worker has been at `position`, as of the watchdog's last look. Zero: it has moved
-    /// since, or is parked.
-    pub(super) fn stalled_for(&self, position: u64) -> Duration {
-        // Ordering: Acquire pairs with `note_stall`.
-        if self.stalled_at.load(Ordering::Acquire) != position {
-            return Duration::ZERO;
-        }
-        // Ordering: Relaxed, kept behind by the Acquire.
-        Duration::from_micros(self.stalled_for.load(Ordering::Relaxed))
     }
 
     /// The calling thread works here.
@@ -343,11 +314,6 @@ impl Slot {
     }
 }
 
-/// See [`Slot::position`]. `is_between`: the worker is not in a poll.
-pub(super) fn position(progress: u64, is_between: bool) -> u64 {
-    2 * progress + u64::from(is_between)
-}
-
 /// In the place of the system's number of a thread, by which other threads can ask the system what that one
 /// does: there is no thread. None has this number.
 const NO_THREAD: u32 = 0;
@@ -379,6 +345,3 @@ impl Deques {
         Stealers { ready: self.ready.stealer(), yielded: self.yielded.stealer() }
     }
 }
-
-#[cfg(all(test, liten_loom))]
-mod loom;

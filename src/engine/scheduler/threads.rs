@@ -3,8 +3,7 @@
 use super::sleeps::SleepHooks;
 use crate::engine::blocking::AroundThread;
 use crate::engine::sync_shim::thread::{self, JoinHandle};
-use crate::engine::sync_shim::{Arc, Condvar, Mutex, MutexGuard};
-use crate::engine::task::RunningTask;
+use crate::engine::sync_shim::{Condvar, Mutex, MutexGuard};
 use crate::engine::thread_name::ThreadName;
 use std::io;
 use std::sync::OnceLock;
@@ -31,42 +30,9 @@ pub(crate) struct ThreadSetup {
     pub(crate) inside: AroundThread,
     /// Around each sleep of a worker; `None` if there are no such hooks.
     pub(crate) sleep_hooks: Option<SleepHooks>,
-    /// What is done about slow polls; `None` if nothing is.
-    pub(crate) stall_hook: Option<Arc<dyn StallHook>>,
     /// How many spares there may be at a time. Tasks that block one after the other would otherwise get a
     /// thread each, and the answer to that is `spawn_blocking`.
     pub(crate) max_spares: usize,
-}
-
-/// A worker that has been in one poll for long, as the watchdog sees it.
-#[derive(Clone, Copy)]
-pub(crate) struct WorkerStall<'a> {
-    pub(crate) worker: usize,
-    /// The system's number of the worker's thread, where there is one.
-    pub(crate) thread: Option<u32>,
-    /// Another number in each poll of the worker, and after it.
-    pub(crate) position: u64,
-    /// `None`: the worker is not in a poll, but in a waker or a hook.
-    pub(crate) task: Option<RunningTask>,
-    /// How long it has been there at least.
-    pub(crate) time: Duration,
-    /// Whether the worker has moved since.
-    pub(crate) is_over: &'a dyn Fn() -> bool,
-    /// Looks for the task's name: see `Shared::task_name`.
-    pub(crate) name: &'a dyn Fn() -> Option<std::sync::Arc<str>>,
-}
-
-/// What the runtime does about slow polls.
-pub(crate) trait StallHook: Send + Sync {
-    /// How long a poll lasts that is slow.
-    fn slow_after(&self) -> Duration;
-
-    /// Called twice for a slow poll, on the driver thread: after half of the time, and after all of it.
-    fn stalled(&self, stall: WorkerStall<'_>);
-
-    /// Called on the driver thread when the poll that was told of last of this worker, after all of the time,
-    /// is over: it has lasted for `time` at least. Before the next one of the worker is told of.
-    fn ended(&self, worker: usize, time: Duration);
 }
 
 /// The threads, and what it takes to start them.
@@ -94,16 +60,6 @@ impl Threads {
     /// What is to be called around each sleep of a worker.
     pub(super) fn sleep_hooks(&self) -> Option<&SleepHooks> {
         self.setup.get()?.sleep_hooks.as_ref()
-    }
-
-    /// What is to be told of polls that last.
-    pub(super) fn stall_hook(&self) -> Option<&dyn StallHook> {
-        self.setup.get()?.stall_hook.as_deref()
-    }
-
-    /// How long a poll lasts that is slow.
-    pub(super) fn slow_after(&self) -> Duration {
-        self.stall_hook().map_or(Duration::MAX, StallHook::slow_after)
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, ThreadList> {

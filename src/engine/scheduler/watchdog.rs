@@ -14,9 +14,7 @@
 //! | `Rescue` | one worker that moves takes what is queued at the stalled ones, at its next look outside |
 //! | `AddSpare` | calls back the thread that rests in the slot behind the others, or starts it: a *spare* |
 //! | `RetireSpares` | asks all spares to leave, as surplus workers: their threads rest (lifecycle.rs) |
-//! | `Report` | counts the poll, and sends a warning to a collector, if there is one |
-//! | `Suspect` | tells the runtime that a poll lasts, if it wants to hear of slow ones |
-//! | `Slow` | counts the poll, and tells the runtime |
+//! | `Report` | tells the probe (probe.rs) of the poll |
 //! | `Drain` | starts a thread that drops the tasks of a closed runtime (lifecycle.rs) |
 //!
 //! It never takes a queued task: what it opens, workers take. So nothing that it does can be caught half-
@@ -49,7 +47,7 @@
 //! that leaves its park, or comes back from blocking in place, says so (clears its bit, or leaves the count
 //! of those that do), fences, then reads `asleep`. One of the two sees the other (models
 //! `a_worker_that_leaves_its_park_wakes_the_watchdog`, `a_worker_that_is_back_wakes_the_watchdog`). It does
-//! not sleep before it has seen the end of each poll that it has told of as slow.
+//! not sleep while the probe waits for the end of a slow poll.
 //!
 //! Before it sleeps without a limit, it gives back the memory that the tasks of a burst have left
 //! (`engine/recycler.rs`), in pieces, and stops when it is roused.
@@ -63,19 +61,18 @@
 mod decision;
 pub(super) mod flags;
 
+pub(crate) use decision::LONGEST_PAUSE;
 pub(super) use decision::needs_replacement;
 
 use super::enqueue::{Dispatcher, Role, play};
+use super::probe::AfterReport;
 use super::shared::Shared;
 use super::slice;
-use super::slots::position;
-use super::threads::WorkerStall;
 use crate::engine::driver::seat::SeatGuard;
 use crate::engine::park::{Announced, Parker};
 use crate::engine::recycler::{self, QUIET};
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock};
-use crate::engine::task::RunningTask;
 use crate::engine::wakers;
 use decision::{History, LOOK, ORDERS, ORDERS_PER_WORKER, Order, Snapshot, WorkerSnapshot};
 use std::task::Waker;
@@ -204,6 +201,7 @@ struct WatchdogThread {
     /// Which quiescent point is waited for, by how many there were before it, and since when.
     quiescent_wait: Option<(u64, Instant)>,
     wakes: Vec<Waker>,
+    after_report: AfterReport,
 }
 
 /// The driver thread's whole life.
@@ -235,6 +233,7 @@ impl WatchdogThread {
             delivered: false,
             quiescent_wait: None,
             wakes: shared.driver.new_wakes(),
+            after_report: AfterReport::MaySleep,
         }
     }
 
@@ -270,12 +269,9 @@ impl WatchdogThread {
         let (regular, staying) = (shared.size.regular(), shared.size.staying());
         let slots =
             (0..shared.slots.high().max(staying)).map(|index| (index, shared.slots.get(index)));
-        let hook = shared.threads.stall_hook();
-        let tells = hook.is_some();
         self.workers.clear();
         self.workers.extend(slots.map(|(index, slot)| WorkerSnapshot {
             progress: slot.progress(),
-            between_polls: tells && slot.running.is_between_polls(),
             absent_or_parked: !slot.is_active() || shared.idle.is_parked(index),
             blocked_in_place: slot.is_blocked_in_place(),
             ready: slot.has_ready(),
@@ -287,7 +283,6 @@ impl WatchdogThread {
             regular: regular.min(staying),
             staying,
             may_add_spare: shared.may_add_spare(),
-            slow_after: shared.threads.slow_after(),
             delivered: std::mem::take(&mut self.delivered),
             outside: !shared.outside.injector.is_empty(),
             yielded_outside: !shared.outside.yielded.is_empty(),
@@ -302,23 +297,16 @@ impl WatchdogThread {
         for index in 0..snapshot.workers.len() {
             let slot = shared.slots.get(index);
             slot.set_stall(self.history.stall(index, now));
-            if let (Some(probe), Some(time)) = (shared.probe.get(), self.history.ended(index)) {
-                probe.watched_poll_ended(index, time);
-            }
-        }
-        if let Some(hook) = hook {
-            for (index, worker) in snapshot.workers.iter().enumerate() {
-                let lasted = self.history.lasted(index);
-                let position = position(worker.progress, worker.between_polls);
-                shared.slots.get(index).note_stall(position, lasted);
-                if let Some(time) = self.history.slow_ended(index) {
-                    hook.ended(index, time);
-                }
-            }
         }
         // Before the orders, which wake spares.
         shared.watchdog.set_spares_take_all(self.history.spares_take_all(&snapshot));
-        self.act(shared, now)
+        let fetch = self.act(shared, now);
+        // After the orders: it may call the program's code.
+        self.after_report = match shared.probe.get() {
+            Some(probe) => probe.looked(shared, now),
+            None => AfterReport::MaySleep,
+        };
+        fetch
     }
 
     /// Carries the orders out. `true`: one of them is to fetch.
@@ -345,16 +333,9 @@ impl WatchdogThread {
                 Order::RetireSpares => shared.retire_spares(),
                 Order::Drain => shared.start_drainer(),
                 Order::Report(index) => {
-                    shared.watchdog.count_blocked_poll();
-                    let running = shared.slots.get(index).running.read();
-                    let still = self.history.still(index, now);
-                    let most_spares = shared.spares_used_up();
-                    wakers::guard(|| warn_of_blocked(index, running, still, most_spares));
-                }
-                Order::Suspect(index) => self.tell_of_stall(shared, index),
-                Order::Slow(index) => {
-                    shared.watchdog.count_slow_poll();
-                    self.tell_of_stall(shared, index);
+                    if let Some(probe) = shared.probe.get() {
+                        probe.blocked(shared, index, self.history.still(index, now));
+                    }
                 }
             }
         }
@@ -395,7 +376,7 @@ impl WatchdogThread {
         // it as long as it rests.
         let mut has_trimmed = false;
         while self.wakes.is_empty() && !shared.shutdown.is_drained() {
-            let may_sleep = || nothing_to_do(shared) && !self.history.awaits_end();
+            let may_sleep = || nothing_to_do(shared) && self.after_report == AfterReport::MaySleep;
             let limit = match announce_sleep(shared, may_sleep) {
                 AfterLook::LookAgain => Some(LOOK),
                 // After the announcement: see `rouse_to_trim`.
@@ -439,31 +420,6 @@ impl WatchdogThread {
         }
     }
 
-    /// Tells the runtime of the poll in which the last look has found `worker`.
-    fn tell_of_stall(&self, shared: &Shared, worker: usize) {
-        let Some(hook) = shared.threads.stall_hook() else {
-            return;
-        };
-        let slot = shared.slots.get(worker);
-        let seen = self.workers[worker];
-        let (position, task) = (position(seen.progress, seen.between_polls), slot.running.read());
-        if slot.position() != position {
-            // That poll is over, and what was read may be of another one.
-            return;
-        }
-        let time = self.history.lasted(worker);
-        let stall = WorkerStall {
-            worker,
-            thread: slot.thread(),
-            position,
-            task,
-            time,
-            is_over: &|| slot.position() != position,
-            name: &|| shared.task_name(task?.id()),
-        };
-        wakers::guard(|| hook.stalled(stall));
-    }
-
     /// Whether one quiescent point has been waited for for long: something never waits, or blocks its thread.
     fn is_quiescent_point_overdue(&mut self, shared: &Shared, now: Instant) -> bool {
         self.quiescent_wait = shared.is_quiescent_point_awaited().then(|| {
@@ -487,36 +443,6 @@ impl WatchdogThread {
         }
     }
 }
-
-/// Warns the collector of the crate tracing of a worker that is blocked. Without that crate there is no
-/// warning; `RuntimeMetrics::blocked_poll_count` counts.
-///
-/// `worker` has been in one poll for `time`, and no other worker is free. `task`: whose poll it is; none
-/// if the worker is in a waker. `most_spares`: how many spare workers there may be, if there are as many.
-#[cfg(feature = "tracing")]
-fn warn_of_blocked(
-    worker: usize,
-    task: Option<RunningTask>,
-    time: Duration,
-    most_spares: Option<usize>,
-) {
-    let variable = super::SPARES_VARIABLE;
-    let limit = most_spares.map_or_else(String::new, |most| {
-        format!("; at most {most} spare workers may run: see max_spare_workers and {variable}")
-    });
-    tracing::warn!(
-        target: "liten::blocked",
-        worker,
-        task.id = task.map(|task| display(task.id())),
-        task.spawned_at = task.map(|task| display(task.spawned_at())),
-        blocked_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
-        "a task blocks its worker and no other worker is free; use spawn_blocking, or yield more \
-         often{limit}",
-    );
-}
-
-#[cfg(not(feature = "tracing"))]
-fn warn_of_blocked(_: usize, _: Option<RunningTask>, _: Duration, _: Option<usize>) {}
 
 #[cfg(all(test, liten_loom))]
 mod loom;

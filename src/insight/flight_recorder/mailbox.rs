@@ -12,8 +12,8 @@
 use super::snapshot::{Kind, SnapshotReason};
 use crate::engine::sync_shim::{Mutex, clock};
 use crate::engine::task::RunningTask;
+use crate::observe::incidents::Listener;
 use crate::runtime::SlowPoll;
-use crate::runtime::incidents::Listener;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 

@@ -4,7 +4,7 @@ use super::answer::{Answer, Status};
 use super::page::{Page, Reply};
 use super::request::{LARGEST_HEAD, is_complete};
 use crate::io::{Async, Interest};
-use crate::runtime::spare_descriptors::give_back;
+use crate::observe::spare_descriptors::give_back;
 use crate::time::{Duration, timeout};
 use mio::net::TcpStream;
 use std::cell::Cell;

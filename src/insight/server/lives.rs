@@ -10,8 +10,8 @@ use crate::engine::sync_shim::clock;
 use crate::engine::task::TaskId;
 use crate::insight::live::Live;
 use crate::insight::live_json::{Shown, live_json};
+use crate::observe::thread_activity::time_of_this_thread;
 use crate::runtime::Id;
-use crate::runtime::thread_activity::time_of_this_thread;
 use std::time::{Duration, Instant};
 
 /// A ring has room for what one worker does in this time at some 300,000 events a second.

@@ -5,8 +5,8 @@ use super::made::made;
 use crate::engine::sync_shim::StaticMutex;
 use crate::engine::task::TaskId;
 use crate::insight::AwaitTreeError;
+use crate::observe::spare_descriptors::with_one_free;
 use crate::runtime::Handle;
-use crate::runtime::spare_descriptors::with_one_free;
 use crate::task::CancellationToken;
 use std::time::Duration;
 

@@ -236,5 +236,5 @@ fn a_read_waits_without_a_descriptor_for_the_end_of_the_runtime() {
     reach(&second_calls, 1);
     drop(runtime);
     let ended = results.recv().unwrap().unwrap_err();
-    assert!(!crate::runtime::spare_descriptors::is_lacking(&ended), "{ended}");
+    assert!(!crate::observe::spare_descriptors::is_lacking(&ended), "{ended}");
 }

@@ -3,8 +3,10 @@
 use crate::engine::scheduler::Shared;
 use crate::engine::scheduler::loom::{bounded, scheduler, worker};
 use crate::engine::sync_shim::{Arc, thread};
+use crate::observe::slow_polls::SlowPolls;
 use crate::observe::{Observer, Recording};
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 /// Starts a recording with small rings.
 fn start(observer: &Observer, shared: &Shared) -> Arc<Recording> {
@@ -18,7 +20,8 @@ fn start(observer: &Observer, shared: &Shared) -> Arc<Recording> {
 fn a_worker_takes_part_in_the_recording_that_is_under_way() {
     bounded(|way| {
         let shared = scheduler(1);
-        let observer = std::sync::Arc::new(Observer::new());
+        let slow_polls = Arc::new(SlowPolls::new(Duration::MAX, None));
+        let observer = std::sync::Arc::new(Observer::new(1, slow_polls));
         shared.set_probe(observer.clone());
         drop(start(&observer, &shared));
         let other = {

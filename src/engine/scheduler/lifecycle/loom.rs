@@ -391,7 +391,6 @@ fn two_that_need_a_spare_call_one_thread_back_once() {
             around: around.clone(),
             inside: around,
             sleep_hooks: None,
-            stall_hook: None,
             max_spares: 1,
         });
         // Before that its slot is not free, and the watchdog would have to look again.

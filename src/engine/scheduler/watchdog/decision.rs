@@ -11,15 +11,9 @@
 //! | all workers stalled, the regular ones for [`YIELDED_AFTER`] | what yielded waits | `AddSpare` |
 //! | spares, and for [`RETIRE_AFTER`] a regular worker was not slow | none blocks in place | `RetireSpares` |
 //! | all regular workers stalled for [`REPORT_AFTER`] | tasks wait, or spares run | `Report`, once a poll |
-//! | a worker in one poll for half of `slow_after` | it does not block in place | `Suspect`, once a poll |
-//! | as above, for `slow_after` | | `Slow`, once a poll |
 //! | all workers stalled for [`DRAIN_AFTER`], or blocked in place | the runtime is closed | `Drain` |
 //!
 //! Once the runtime is closed, only `Fetch` and `Drain` are ordered.
-//!
-//! How long a poll lasts is a sum over the looks that see it, of which each counts for [`SLOW_SHARE`] of
-//! `slow_after` at the most. A process that the system stops for minutes has made no poll meanwhile, and the
-//! next look must not take that for a poll of minutes.
 //!
 //! A worker is *stalled* when it is in the same poll as at the last look. It is *slow* when it is stalled, or
 //! its polls since the last look took [`LONG_POLL`] and more in the mean; not when it is parked, or was at
@@ -51,7 +45,7 @@ pub(super) const LOOK: Duration = Duration::from_micros(500);
 /// With a stalled one the looks stay frequent: an idle worker does not know that the seat is empty. Measured
 /// with 8 and 16 workers on 16 processors, heavy requests beside light ones (`mixed_heavy_requests`): the
 /// 99th percentile of the light ones was 5 ms where looks became rarer, and is 0.8 ms; tokio 8 ms.
-const LONGEST_PAUSE: Duration = Duration::from_millis(4);
+pub(crate) const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 
 /// The same while no worker is idle, none is stalled and not all are slow. They poll the driver between
 /// these, and what a look costs is taken from them. Measured (`axum::serve` under wrk, 64 connections, the
@@ -91,9 +85,6 @@ const MANY: usize = 4;
 /// How long a poll lasts before it is reported, if no other worker is free.
 pub(super) const REPORT_AFTER: Duration = Duration::from_millis(10);
 
-/// One look counts at the most for `slow_after` divided by this.
-const SLOW_SHARE: u32 = 4;
-
 /// How long no worker of a closed runtime has moved before a thread is started that drops the tasks. A worker
 /// that drains moves from task to task; one that does not move is in a poll or a destructor, which may itself
 /// wait for the end of another task.
@@ -116,8 +107,6 @@ const RETIRE_AFTER: Duration = Duration::from_millis(250);
 pub(super) struct WorkerSnapshot {
     /// Moves whenever the worker does.
     pub(super) progress: u64,
-    /// It is not in a poll. Looked at only where polls that last are told of.
-    pub(super) between_polls: bool,
     /// Parked, or without a thread.
     pub(super) absent_or_parked: bool,
     /// It blocks in place.
@@ -139,8 +128,6 @@ pub(super) struct Snapshot<'a> {
     pub(super) staying: usize,
     /// Whether one more spare is allowed.
     pub(super) may_add_spare: bool,
-    /// How long a poll lasts that counts as slow, whatever the other workers do.
-    pub(super) slow_after: Duration,
     /// Since the last look, the driver thread has woken tasks while no worker was idle.
     pub(super) delivered: bool,
     /// Ready tasks wait where all workers look.
@@ -160,7 +147,7 @@ pub(super) struct Snapshot<'a> {
 pub(super) const ORDERS: usize = 3;
 
 /// The most orders of one look that tell of one worker's poll.
-pub(super) const ORDERS_PER_WORKER: usize = 2;
+pub(super) const ORDERS_PER_WORKER: usize = 1;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
@@ -174,10 +161,6 @@ pub(super) enum Order {
     RetireSpares,
     /// This worker's poll blocks it, and no other worker is free.
     Report(usize),
-    /// This worker's poll may become slow: see what its thread has used until now.
-    Suspect(usize),
-    /// This worker's poll is slow.
-    Slow(usize),
     /// Let another thread drop the tasks that are left, because no worker does.
     Drain,
 }
@@ -201,83 +184,28 @@ pub(super) struct History {
 #[derive(Debug, Clone)]
 struct WorkerHistory {
     progress: u64,
-    between_polls: bool,
-    /// Whether it blocked in place, or has done so in the poll that it is in.
-    in_place: bool,
     /// The last look that saw it move, or saw it at work after a sleep; it has been in one poll since then at
     /// the earliest. Not the last look that saw it asleep: the watchdog may have slept since.
     moved: Instant,
-    /// About how long before that look the poll has begun.
-    before: Duration,
     idle: bool,
     stalled: bool,
     slow: bool,
     reported: bool,
-    /// The time of the looks that have found it in one poll, or after it.
-    lasted: Duration,
-    /// The last order about that time.
-    told: Option<Order>,
-    /// The last look has found that a poll is over which looks had seen: how long it took, give or take a
-    /// pause between two looks. Not of one that has blocked in place.
-    ended: Option<Duration>,
-    /// The last look has found that a poll is over, or blocks in place now, after it was reported as slow:
-    /// how long it has lasted at least.
-    slow_ended: Option<Duration>,
 }
 
 impl WorkerHistory {
-    /// Compares with the previous look, `passed` ago; at most `share` of that time counts towards a slow
-    /// poll.
-    fn look(&mut self, seen: WorkerSnapshot, now: Instant, passed: Duration, share: Duration) {
+    /// Compares with the previous look, `passed` ago.
+    fn look(&mut self, seen: WorkerSnapshot, now: Instant, passed: Duration) {
         let old_progress = std::mem::replace(&mut self.progress, seen.progress);
         let polls = u32::try_from(seen.progress.wrapping_sub(old_progress)).unwrap_or(u32::MAX);
         let idle = seen.absent_or_parked && !seen.blocked_in_place;
         let was_idle = std::mem::replace(&mut self.idle, idle) || idle;
-        let was_stalled = std::mem::replace(&mut self.stalled, polls == 0 && !was_idle);
-        // A worker that has left moves no more.
-        let is_over =
-            was_stalled && (polls != 0 || idle) && !seen.blocked_in_place && !self.in_place;
-        // It may have ended at any time since the last look, which may be long ago if the system has not let
-        // this thread run.
-        let known = now.checked_sub(passed).map(|looked| self.still(looked)).unwrap_or_default();
-        let middle = passed.min(LONGEST_PAUSE) / 2;
-        self.ended = is_over.then(|| self.before + known + middle);
-        self.in_place = seen.blocked_in_place || (self.in_place && polls == 0);
+        self.stalled = polls == 0 && !was_idle;
         self.slow = LONG_POLL.saturating_mul(polls) <= passed && !was_idle;
-        // What the worker does between two polls is not a part of one.
-        let has_begun_or_ended =
-            std::mem::replace(&mut self.between_polls, seen.between_polls) != seen.between_polls;
-        self.slow_ended = None;
-        if self.stalled && !has_begun_or_ended && !seen.blocked_in_place {
-            self.lasted += passed.min(share);
-        } else {
-            self.slow_ended = self.is_slow_told().then_some(self.lasted);
-            self.lasted = Duration::ZERO;
-            self.told = None;
-        }
         if !self.stalled {
             self.moved = now;
-            // A worker that was idle may have woken this thread with its first poll.
-            let has_slept = was_idle && passed > LONGEST_PAUSE;
-            self.before = if has_slept { Duration::ZERO } else { middle };
             self.reported = false;
         }
-    }
-
-    /// What is to be told of worker `index`, and has not been.
-    fn tell(&mut self, index: usize, slow_after: Duration) -> Option<Order> {
-        let order = match self.told {
-            None if self.lasted >= slow_after / 2 => Order::Suspect(index),
-            Some(Order::Suspect(_)) if self.lasted >= slow_after => Order::Slow(index),
-            _ => return None,
-        };
-        self.told = Some(order);
-        self.told
-    }
-
-    /// Whether it is in a poll that was reported as slow.
-    fn is_slow_told(&self) -> bool {
-        matches!(self.told, Some(Order::Slow(_)))
     }
 
     /// How long it has been in one poll at least; zero if it is in none or in another than at the last look.
@@ -290,18 +218,11 @@ impl History {
     pub(super) fn new(workers: usize, attendance: u64, now: Instant) -> Self {
         let worker = WorkerHistory {
             progress: 0,
-            between_polls: false,
-            in_place: false,
             moved: now,
-            before: Duration::ZERO,
             idle: true,
             stalled: false,
             slow: false,
             reported: false,
-            lasted: Duration::ZERO,
-            told: None,
-            ended: None,
-            slow_ended: None,
         };
         let workers = vec![worker; workers];
         Self {
@@ -317,28 +238,6 @@ impl History {
     /// How long worker `index` has been in one poll, as of the look at `now`.
     pub(super) fn still(&self, index: usize, now: Instant) -> Duration {
         self.workers[index].still(now)
-    }
-
-    /// As [`History::still`], in time that the process has been let run: what makes a poll slow.
-    pub(super) fn lasted(&self, index: usize) -> Duration {
-        self.workers[index].lasted
-    }
-
-    /// How long the poll of worker `index` took that has ended between the last two looks, if several looks
-    /// have seen it.
-    pub(super) fn ended(&self, index: usize) -> Option<Duration> {
-        self.workers[index].ended
-    }
-
-    /// How long the slow poll of worker `index` has lasted at least that was told of, if the last look has
-    /// found it over.
-    pub(super) fn slow_ended(&self, index: usize) -> Option<Duration> {
-        self.workers[index].slow_ended
-    }
-
-    /// Whether a poll that was reported as slow has yet to end.
-    pub(super) fn awaits_end(&self) -> bool {
-        self.workers.iter().any(WorkerHistory::is_slow_told)
     }
 
     /// How long it has been in one poll, in steps.
@@ -390,9 +289,8 @@ impl History {
     pub(super) fn decide(&mut self, snapshot: &Snapshot<'_>, orders: &mut Vec<Order>) {
         let passed = snapshot.now.saturating_duration_since(self.looked);
         self.looked = snapshot.now;
-        let share = snapshot.slow_after / SLOW_SHARE;
         for (worker, &seen) in self.workers.iter_mut().zip(snapshot.workers) {
-            worker.look(seen, snapshot.now, passed, share);
+            worker.look(seen, snapshot.now, passed);
         }
         let before = std::mem::replace(&mut self.attendance, snapshot.attendance);
         if !snapshot.attended && before == snapshot.attendance {
@@ -405,8 +303,6 @@ impl History {
         orders.extend(self.help_stalled(snapshot));
         orders.extend(self.change_spares(snapshot, passed));
         self.report(snapshot, orders);
-        let seen = self.workers.iter_mut().enumerate().take(snapshot.workers.len());
-        orders.extend(seen.filter_map(|(index, worker)| worker.tell(index, snapshot.slow_after)));
     }
 
     /// Something is queued behind a poll that goes on.

@@ -1,11 +1,8 @@
 //! What the workers and the watchdog tell each other.
-//!
-//! `blocked_polls` and `slow_polls` are statistics: all their accesses are Relaxed, and nothing else is read
-//! because of them.
 
 use crate::engine::driver::Driver;
 use crate::engine::park::{Unpark, Unparker};
-use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use std::sync::OnceLock;
 
 /// What the workers know of the watchdog.
@@ -13,10 +10,6 @@ pub(in crate::engine::scheduler) struct WatchdogFlags {
     /// The thread sleeps without a limit, or has not been started.
     asleep: AtomicBool,
     unparker: OnceLock<Unparker>,
-    /// Polls that blocked their worker while no other worker was free.
-    blocked_polls: AtomicU64,
-    /// Polls that were slow, whether or not other workers were free.
-    slow_polls: AtomicU64,
     /// One worker that moves is to take what is queued at those that do not.
     rescue: AtomicBool,
     /// All regular workers have been stuck for long: spares run what has yielded, too.
@@ -29,8 +22,6 @@ impl WatchdogFlags {
             // As good as asleep: it is not there yet.
             asleep: AtomicBool::new(true),
             unparker: OnceLock::new(),
-            blocked_polls: AtomicU64::new(0),
-            slow_polls: AtomicU64::new(0),
             rescue: AtomicBool::new(false),
             spares_take_all: AtomicBool::new(false),
         }
@@ -78,26 +69,6 @@ impl WatchdogFlags {
     pub(super) fn start_failed(&self) {
         // Ordering: Relaxed: without the thread there is no unparker to be seen.
         self.asleep.store(true, Ordering::Relaxed);
-    }
-
-    pub(super) fn count_blocked_poll(&self) {
-        // Ordering: Relaxed, a statistic.
-        self.blocked_polls.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(super) fn count_slow_poll(&self) {
-        // Ordering: Relaxed, a statistic.
-        self.slow_polls.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(in crate::engine::scheduler) fn blocked_polls(&self) -> u64 {
-        // Ordering: Relaxed, a statistic.
-        self.blocked_polls.load(Ordering::Relaxed)
-    }
-
-    pub(in crate::engine::scheduler) fn slow_polls(&self) -> u64 {
-        // Ordering: Relaxed, a statistic.
-        self.slow_polls.load(Ordering::Relaxed)
     }
 
     /// Wakes the thread, on its own or in the seat; if it is awake its next sleep ends at once.

@@ -1,9 +1,7 @@
-//! How long the watchdog lets a task wait for a quiescent point, and what others see of what it notes.
+//! How long the watchdog lets a task wait for a quiescent point.
 
 use super::*;
 use crate::engine::driver::Driver;
-use crate::engine::task::{RunningTask, TaskId};
-use std::panic::Location;
 use std::task::Context;
 
 /// A task waits for the next quiescent point.
@@ -31,30 +29,4 @@ fn waits_for_one_quiescent_point_after_the_other_are_not_late() {
     let _waiting = wait(&shared);
     assert!(!thread.is_quiescent_point_overdue(&shared, now));
     assert!(thread.is_quiescent_point_overdue(&shared, now + 2 * LONGEST_WAIT));
-}
-
-#[test]
-fn the_time_of_a_poll_is_not_that_of_what_comes_after() {
-    const LONG: Duration = Duration::from_secs(1);
-    let shared = Shared::new(1, Driver::new(1).unwrap());
-    shared.slots.raise(1);
-    let slot = shared.slots.get(0);
-    let entry = || shared.worker_entries().next().unwrap().1;
-    let seen = || (entry().task, entry().time);
-    assert!(!entry().has_thread);
-    slot.note_thread();
-    let task = RunningTask::new(TaskId::next(), Location::caller());
-    slot.running.begin(task);
-    slot.note_stall(slot.position(), LONG);
-    assert_eq!(seen(), (Some(task), LONG));
-    let during = entry();
-    assert!(!shared.has_moved(0, &during));
-    slot.running.end();
-    assert_eq!(seen(), (None, Duration::ZERO));
-    assert!(shared.has_moved(0, &during));
-    slot.note_stall(slot.position(), LONG);
-    assert_eq!(seen(), (None, LONG), "it is in something other than a task");
-    slot.forget_thread();
-    assert!(!entry().has_thread);
-    assert_eq!(seen(), (None, Duration::ZERO), "it has ended");
 }

@@ -4,7 +4,7 @@ use super::super::Shared;
 use super::Worker;
 use crate::engine::driver::Driver;
 use crate::engine::scheduler::policy::{FAIR_INTERVAL, YIELDS_ALONE};
-use crate::engine::scheduler::probe::{Probe, TaskEvent, WorkerProbe};
+use crate::engine::scheduler::probe::{AfterReport, Probe, TaskEvent, WorkerProbe};
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::engine::task::cell::new_send_task;
@@ -84,7 +84,11 @@ impl Probe for Chooser {
 
     fn happened_outside(&self, _: TaskEvent) {}
 
-    fn watched_poll_ended(&self, _: usize, _: Duration) {}
+    fn looked(&self, _: &Shared, _: Instant) -> AfterReport {
+        AfterReport::MaySleep
+    }
+
+    fn blocked(&self, _: &Shared, _: usize, _: Duration) {}
 }
 
 impl WorkerProbe for Chooser {

@@ -3,6 +3,7 @@
 use super::Mutation;
 
 const DECISION: &str = "src/engine/scheduler/watchdog/decision.rs";
+const LONG_POLLS: &str = "src/observe/long_polls.rs";
 
 pub const ROWS: &[Mutation] = &[
     Mutation {
@@ -69,9 +70,16 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a worker that blocks in place counts as free",
     },
     Mutation {
-        file: DECISION,
-        models: "watchdog::decision",
-        from: "self.lasted += passed.min(share);",
+        file: LONG_POLLS,
+        models: "observe::long_polls",
+        from: "if is_over && !seen.blocked_in_place && !self.in_place {",
+        to: "if is_over && !seen.blocked_in_place {",
+        breaks: "a poll that has blocked in place counts as a long one when it is over",
+    },
+    Mutation {
+        file: LONG_POLLS,
+        models: "observe::long_polls",
+        from: "self.lasted += passed.min(slow_after / SLOW_SHARE);",
         to: "self.lasted += passed;",
         breaks: "a process that the system has stopped for minutes has made a slow poll",
     },

@@ -2,7 +2,6 @@
 
 use super::Mutation;
 
-const SLOTS: &str = "src/engine/scheduler/slots.rs";
 const IDLE: &str = "src/engine/scheduler/idle.rs";
 const HOUSE: &str = "src/engine/scheduler/loom.rs";
 const ENQUEUE: &str = "src/engine/scheduler/enqueue.rs";
@@ -281,20 +280,6 @@ pub const ROWS: &[Mutation] = &[
         from: "    threads.occupied[index] = false;\n    shared.slots.get(index).note_rest();\n    // The runtime is open: if it was the last one, there is nothing to drain.\n    let _ = shared.size.count_out();\n    drop(threads);\n",
         to: "    let _ = shared.size.count_out();\n    drop(threads);\n    shared.threads.lock().occupied[index] = false;\n",
         breaks: "a worker that leaves gives its slot up outside the lock",
-    },
-    Mutation {
-        file: SLOTS,
-        models: "slots::loom",
-        from: "self.stalled_at.store(position, Ordering::Release);",
-        to: "self.stalled_at.store(position, Ordering::Relaxed);",
-        breaks: "the watchdog names a worker's poll before it is seen how long it lasts",
-    },
-    Mutation {
-        file: SLOTS,
-        models: "slots::loom",
-        from: "if self.stalled_at.load(Ordering::Acquire) != position {",
-        to: "if self.stalled_at.load(Ordering::Relaxed) != position {",
-        breaks: "the time of one poll is read as that of the next",
     },
     Mutation {
         file: ENQUEUE,

@@ -6,7 +6,6 @@ const TICK: Duration = Duration::from_micros(500);
 /// At work, with nothing queued.
 const BUSY: WorkerSnapshot = WorkerSnapshot {
     progress: 0,
-    between_polls: false,
     absent_or_parked: false,
     blocked_in_place: false,
     ready: false,
@@ -24,7 +23,6 @@ struct House {
     workers: Vec<WorkerSnapshot>,
     regular: usize,
     may_add_spare: bool,
-    slow_after: Duration,
     delivered: bool,
     outside: bool,
     yielded_outside: bool,
@@ -42,7 +40,6 @@ impl House {
             workers: workers.to_vec(),
             regular: workers.len(),
             may_add_spare: true,
-            slow_after: Duration::MAX,
             delivered: false,
             outside: false,
             yielded_outside: false,
@@ -72,7 +69,6 @@ impl House {
             regular: self.regular,
             staying: self.workers.len(),
             may_add_spare: self.may_add_spare,
-            slow_after: self.slow_after,
             delivered: self.delivered,
             outside: self.outside,
             yielded_outside: self.yielded_outside,
@@ -482,170 +478,4 @@ fn a_blocked_worker_is_replaced_if_none_is_parked_and_too_few_are_left() {
     assert!(!needs_replacement(2, 2, 1, 1), "a parked one will take over");
     assert!(!needs_replacement(2, 3, 1, 0), "a spare has taken over");
     assert!(needs_replacement(2, 3, 2, 0));
-}
-
-#[test]
-fn a_slow_poll_is_suspected_once_and_told_once_whatever_the_others_do() {
-    const SLOW: Duration = Duration::from_millis(100);
-    // One worker computes beside an idle one: nothing is queued, and nothing else is to be done.
-    let slow = || House { slow_after: SLOW, ..House::new(&[BUSY, PARKED]) };
-    let mut house = slow();
-    let begin = house.now;
-    let mut told = Vec::new();
-    while house.now < begin + 5 * SLOW {
-        let orders = house.look();
-        told.extend(orders.into_iter().map(|order| (order, house.now - begin)));
-    }
-    let [(Order::Suspect(0), half), (Order::Slow(0), whole)] = told[..] else {
-        panic!("{told:?}");
-    };
-    // The first look may come when the poll has just begun.
-    assert!(half >= SLOW / 2 && half <= SLOW / 2 + 2 * TICK, "{half:?}");
-    assert!(whole >= SLOW && whole <= SLOW + 2 * TICK, "{whole:?}");
-    house.polls(&[0], 1);
-    let again = house.looks(300);
-    assert_eq!(again, [(Order::Suspect(0), 1), (Order::Slow(0), 1)], "another poll");
-
-    let mut moves = slow();
-    for _ in 0..1_000 {
-        moves.polls(&[0], 1);
-        assert_eq!(moves.look(), [], "each poll is short");
-    }
-    let quiet = |house: &mut House| !house.looks(1_000).iter().any(|(order, _)| tells(order));
-    let mut blocked = House { slow_after: SLOW, ..House::new(&[BLOCKED, PARKED]) };
-    assert!(quiet(&mut blocked), "it has said so itself");
-    let mut closed = House { closed: true, ..slow() };
-    assert!(quiet(&mut closed), "the runtime ends");
-}
-
-/// It is over, and the worker has not begun with another.
-#[test]
-fn what_a_worker_does_after_a_poll_is_not_a_part_of_it() {
-    const SLOW: Duration = Duration::from_millis(100);
-    let mut house = House { slow_after: SLOW, ..House::new(&[BUSY, PARKED]) };
-    while house.history.lasted(0) < SLOW - 2 * TICK {
-        house.look();
-    }
-    house.workers[0].between_polls = true;
-    assert_eq!(house.looks(4), []);
-    assert!(house.history.lasted(0) < SLOW / 2);
-    assert_eq!(house.looks(300), [(Order::Suspect(0), 1), (Order::Slow(0), 1)], "it lasts, too");
-}
-
-fn tells(order: &Order) -> bool {
-    matches!(order, Order::Suspect(_) | Order::Slow(_))
-}
-
-#[test]
-fn a_process_that_was_stopped_has_not_made_a_slow_poll() {
-    let mut house = House { slow_after: Duration::from_millis(100), ..House::new(&[BUSY]) };
-    house.look();
-    house.look();
-    let orders = house.look_after(Duration::from_secs(600));
-    assert!(!orders.iter().any(tells), "{orders:?}");
-    house.polls(&[0], 1);
-    assert!(!house.look().iter().any(tells));
-}
-
-#[test]
-fn how_long_a_poll_took_is_known_when_it_is_over() {
-    let mut house = House::new(&[BUSY, BUSY]);
-    house.polls_and_looks(1);
-    assert_eq!(house.history.ended(0), None);
-    // Found in one poll by 41 looks, and beyond it by the next one.
-    house.looks(40);
-    assert_eq!(house.history.ended(0), None, "it lasts");
-    house.polls(&[0], 1);
-    house.look();
-    assert_eq!(house.history.ended(0), Some(41 * TICK));
-    house.polls(&[0], 1);
-    house.look();
-    assert_eq!(house.history.ended(0), None, "told once");
-    // This thread has not been let run: the poll may have ended at the begin of that time.
-    house.looks(10);
-    house.polls(&[0], 1);
-    house.look_after(Duration::from_secs(10));
-    assert_eq!(house.history.ended(0), Some(10 * TICK + TICK / 2 + LONGEST_PAUSE / 2));
-}
-
-#[test]
-fn the_end_of_a_slow_poll_is_awaited_and_told_once() {
-    const SLOW: Duration = Duration::from_millis(100);
-    let end = |change: fn(&mut WorkerSnapshot)| {
-        let mut house = House { slow_after: SLOW, ..House::new(&[BUSY, PARKED]) };
-        while house.look() != [Order::Slow(0)] {
-            assert!(!house.history.awaits_end() && house.history.slow_ended(0).is_none());
-        }
-        house.looks(40);
-        assert!(house.history.awaits_end());
-        assert_eq!(house.history.slow_ended(0), None, "it lasts");
-        change(&mut house.workers[0]);
-        house.look_after(Duration::from_secs(10));
-        let ended = house.history.slow_ended(0);
-        assert!(!house.history.awaits_end());
-        house.look();
-        assert_eq!(house.history.slow_ended(0), None, "told once");
-        ended.unwrap()
-    };
-    // Another poll; nothing for now; a sleep; and the same poll, in which it says that it blocks.
-    let ends: [fn(&mut WorkerSnapshot); 4] = [
-        |seen| seen.progress += 1,
-        |seen| seen.between_polls = true,
-        |seen| (seen.progress, seen.absent_or_parked) = (seen.progress + 1, true),
-        |seen| seen.blocked_in_place = true,
-    ];
-    for time in ends.map(end) {
-        assert!(time >= SLOW + 40 * TICK && time <= SLOW + 42 * TICK, "{time:?}");
-    }
-    // One that was not slow.
-    let mut house = House { slow_after: SLOW, ..House::new(&[BUSY, PARKED]) };
-    house.looks(120);
-    assert!(house.history.lasted(0) > SLOW / 2, "it was suspected");
-    house.polls(&[0], 1);
-    house.look();
-    assert_eq!(house.history.slow_ended(0), None);
-}
-
-/// The watchdog has slept, and the worker, which begins a poll, wakes it.
-#[test]
-fn a_poll_that_wakes_the_watchdog_has_begun_just_now() {
-    let mut house = House::new(&[PARKED]);
-    house.look();
-    house.workers = vec![BUSY];
-    house.polls(&[0], 2);
-    house.look_after(Duration::from_secs(10));
-    house.looks(40);
-    house.polls(&[0], 1);
-    house.look();
-    assert_eq!(house.history.ended(0), Some(40 * TICK + TICK / 2));
-}
-
-#[test]
-fn the_last_poll_of_a_worker_that_leaves_is_over() {
-    let mut house = House::new(&[BUSY, BUSY]);
-    house.polls_and_looks(1);
-    house.looks(40);
-    house.workers[0].absent_or_parked = true;
-    house.look();
-    assert_eq!(house.history.ended(0), Some(41 * TICK));
-    house.looks(3);
-    assert_eq!(house.history.ended(0), None, "told once");
-}
-
-#[test]
-fn a_sleep_and_what_blocks_in_place_are_no_long_polls() {
-    let mut house = House::new(&[PARKED, BLOCKED]);
-    house.looks(40);
-    house.workers = vec![BUSY, BUSY];
-    house.polls(&[0, 1], 1);
-    house.look();
-    assert_eq!([0, 1].map(|worker| house.history.ended(worker)), [None, None]);
-    // One that goes on for a while after it has blocked in place.
-    house.workers[0].blocked_in_place = true;
-    house.looks(40);
-    house.workers[0].blocked_in_place = false;
-    house.looks(3);
-    house.polls(&[0], 1);
-    house.look();
-    assert_eq!(house.history.ended(0), None);
 }

@@ -1,9 +1,9 @@
 //! Polls that hold up their worker for long, and what is reported of them.
 //!
-//! The watchdog reports such a poll twice (watchdog/decision.rs): after half of the time, when what the
-//! worker's thread has used of the processor is noted, and after all of it. The difference says whether the
-//! thread computes or waits for a processor, which one look cannot tell apart. When the poll is over, it
-//! reports that as well, and the last such polls are kept (record.rs).
+//! Such a poll is told of twice (long_polls.rs): after half of the time, when what the worker's thread has
+//! used of the processor is noted, and after all of it. The difference says whether the
+//! thread computes or waits for a processor, which one look cannot tell apart. When the poll is over, that is
+//! told as well, and the last such polls are kept (record.rs).
 
 mod event;
 mod record;
@@ -11,7 +11,8 @@ mod record;
 use super::incidents::Incidents;
 use super::slow_poll::SlowPoll;
 use super::thread_activity::{self, ThreadActivity, ThreadUse};
-use crate::engine::scheduler::{StallHook, WorkerStall};
+use crate::engine::scheduler::WorkerEntry;
+use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, clock};
 use crate::engine::wakers;
 pub(crate) use record::KeptPoll;
@@ -19,10 +20,12 @@ use record::Record;
 use std::time::Duration;
 
 /// What a user wants to be called.
-pub(super) type OnSlowPoll = Arc<dyn Fn(&SlowPoll) + Send + Sync>;
+pub(crate) type OnSlowPoll = Arc<dyn Fn(&SlowPoll) + Send + Sync>;
 
 pub(crate) struct SlowPolls {
     after: Duration,
+    /// How many polls were slow.
+    count: AtomicU64,
     /// `None` also when the runtime has begun to end: the function may own a handle, which owns this.
     told: Mutex<Option<OnSlowPoll>>,
     incidents: Arc<Incidents>,
@@ -48,6 +51,16 @@ struct Half {
     used: ThreadUse,
 }
 
+/// A worker that is in one poll for long.
+pub(super) struct LongPoll<'a> {
+    pub(super) worker: usize,
+    pub(super) entry: &'a WorkerEntry,
+    /// Whether the worker has moved since.
+    pub(super) is_over: &'a dyn Fn() -> bool,
+    /// Looks for the task's name: see `Shared::task_name`.
+    pub(super) name: &'a dyn Fn() -> Option<std::sync::Arc<str>>,
+}
+
 impl Halves {
     fn keep(&mut self, half: Half) {
         self.kept[self.next % self.kept.len()] = Some(half);
@@ -61,9 +74,10 @@ impl Halves {
 }
 
 impl SlowPolls {
-    pub(super) fn new(after: Duration, told: Option<OnSlowPoll>) -> Self {
+    pub(crate) fn new(after: Duration, told: Option<OnSlowPoll>) -> Self {
         Self {
             after,
+            count: AtomicU64::new(0),
             told: Mutex::new(told),
             incidents: Incidents::new(),
             halves: Mutex::new(Halves::default()),
@@ -72,7 +86,7 @@ impl SlowPolls {
     }
 
     /// The listeners of the runtime.
-    pub(super) fn incidents(&self) -> &Arc<Incidents> {
+    pub(crate) fn incidents(&self) -> &Arc<Incidents> {
         &self.incidents
     }
 
@@ -91,6 +105,12 @@ impl SlowPolls {
         (!is_over()).then_some(activity)
     }
 
+    /// How many polls were slow.
+    pub(crate) fn count(&self) -> u64 {
+        // Ordering: Relaxed, a statistic.
+        self.count.load(Ordering::Relaxed)
+    }
+
     /// The last slow polls.
     pub(crate) fn kept(&self) -> Vec<KeptPoll> {
         self.record.lock().kept()
@@ -102,36 +122,38 @@ impl SlowPolls {
     }
 
     /// The runtime begins to end: from here on the function is not called.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         let told = self.told.lock().take();
         // Without the lock: what the function owns is dropped here, or where it is being called.
         wakers::guard(|| drop(told));
     }
 }
 
-impl StallHook for SlowPolls {
-    fn slow_after(&self) -> Duration {
-        self.after
+/// What the watchdog's looks have shown, on its thread.
+impl SlowPolls {
+    /// A poll has lasted for half of the time.
+    pub(super) fn half_slow(&self, worker: usize, entry: &WorkerEntry) {
+        if let Some(used) = entry.thread.and_then(thread_activity::used) {
+            self.halves.lock().keep(Half { worker, position: entry.position, used });
+        }
     }
 
-    fn stalled(&self, stall: WorkerStall<'_>) {
-        let WorkerStall { worker, thread, position, task, time, .. } = stall;
-        if time < self.after {
-            if let Some(used) = thread.and_then(thread_activity::used) {
-                self.halves.lock().keep(Half { worker, position, used });
-            }
-            return;
-        }
+    /// A poll has lasted for all of the time, and for `duration` at least.
+    pub(super) fn slow(&self, poll: LongPoll<'_>, duration: Duration) {
+        // Ordering: Relaxed, a statistic.
+        self.count.fetch_add(1, Ordering::Relaxed);
+        let LongPoll { worker, entry, is_over, name } = poll;
+        let (position, task) = (entry.position, entry.task);
         let told = self.told.lock().clone();
         let is_wanted = self.incidents.want_slow_poll() || told.is_some() || event::is_told();
         let (activity, name) = if is_wanted || self.record.lock().may_look(clock::now()) {
             // First the thread: the poll may end while the name is looked for.
-            (self.activity(worker, position, thread, stall.is_over), (stall.name)())
+            (self.activity(worker, position, entry.thread, is_over), name())
         } else {
             (None, None)
         };
         let activity = activity.unwrap_or(ThreadActivity::Unknown);
-        let slow = SlowPoll { worker, task, name, duration: time, activity };
+        let slow = SlowPoll { worker, task, name, duration, activity };
         self.record.lock().keep(slow.clone(), position);
         if !is_wanted {
             return;
@@ -142,7 +164,8 @@ impl StallHook for SlowPolls {
         told.iter().for_each(|told| told(&slow));
     }
 
-    fn ended(&self, worker: usize, time: Duration) {
+    /// The slow poll of `worker` that was told of last is over: it has lasted for `time` at least.
+    pub(super) fn ended(&self, worker: usize, time: Duration) {
         self.record.lock().end(worker, time, clock::now());
     }
 }
@@ -173,15 +196,18 @@ mod tests {
         let (sender, told) = std::sync::mpsc::channel();
         let tells: OnSlowPoll = Arc::new(move |slow: &SlowPoll| drop(sender.send(slow.clone())));
         let thread = u32::try_from(nix::unistd::gettid().as_raw()).unwrap();
-        SlowPolls::new(100 * MS, Some(tells)).stalled(WorkerStall {
-            worker: 3,
-            thread: Some(thread),
+        let entry = WorkerEntry {
             position: 7,
+            polls: 3,
             task: None,
-            time: 100 * MS,
-            is_over: &|| is_over,
-            name: &|| None,
-        });
+            thread: Some(thread),
+            has_thread: true,
+            rests: false,
+            is_parked: false,
+            is_blocked_in_place: false,
+        };
+        let poll = LongPoll { worker: 3, entry: &entry, is_over: &|| is_over, name: &|| None };
+        SlowPolls::new(100 * MS, Some(tells)).slow(poll, 100 * MS);
         told.recv().unwrap()
     }
 

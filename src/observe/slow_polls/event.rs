@@ -1,7 +1,7 @@
 //! The warning of a slow poll to the collector of the crate tracing. Without that crate there is none;
 //! `RuntimeMetrics::slow_poll_count` counts.
 
-use crate::runtime::SlowPoll;
+use crate::observe::SlowPoll;
 
 /// Whether there may be a collector.
 #[cfg(feature = "tracing")]

@@ -90,10 +90,10 @@ impl fmt::Display for SystemCall {
 /// How long a thread has been on a processor, and how long it has waited for one, since it began; as of a
 /// moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::runtime) struct ThreadUse {
-    pub(in crate::runtime) at: Instant,
-    pub(in crate::runtime) processor: Duration,
-    pub(in crate::runtime) queue: Duration,
+pub(in crate::observe) struct ThreadUse {
+    pub(in crate::observe) at: Instant,
+    pub(in crate::observe) processor: Duration,
+    pub(in crate::observe) queue: Duration,
 }
 
 /// The system counts the time on a processor every 1 to 10 ms, and that in the queue when the thread gets a

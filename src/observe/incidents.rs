@@ -40,7 +40,7 @@ impl Incidents {
         drop(removed);
     }
 
-    pub(super) fn panicked(&self, task: RunningTask) {
+    pub(crate) fn panicked(&self, task: RunningTask) {
         self.0.lock().iter().for_each(|listener| listener.panicked(task));
     }
 

@@ -3,11 +3,11 @@
 use super::judgement::{ThreadActivity, ThreadUse};
 use std::time::Duration;
 
-pub(in crate::runtime) fn look(_: u32, _: Option<ThreadUse>) -> ThreadActivity {
+pub(in crate::observe) fn look(_: u32, _: Option<ThreadUse>) -> ThreadActivity {
     ThreadActivity::Unknown
 }
 
-pub(in crate::runtime) fn used(_: u32) -> Option<ThreadUse> {
+pub(in crate::observe) fn used(_: u32) -> Option<ThreadUse> {
     None
 }
 

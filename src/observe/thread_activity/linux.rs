@@ -3,7 +3,7 @@
 use super::judgement::{ThreadActivity, ThreadUse, judge};
 use super::system_call;
 use crate::engine::sync_shim::clock;
-use crate::runtime::spare_descriptors::{read_file, read_to_string};
+use crate::observe::spare_descriptors::{read_file, read_to_string};
 use std::fs;
 use std::io::{Read, Write};
 use std::str;
@@ -17,7 +17,7 @@ fn read(proc: &str, thread: u32, file: &str) -> Option<String> {
 }
 
 /// What the thread does. `before`: what it had used some time ago, if that is known.
-pub(in crate::runtime) fn look(thread: u32, before: Option<ThreadUse>) -> ThreadActivity {
+pub(in crate::observe) fn look(thread: u32, before: Option<ThreadUse>) -> ThreadActivity {
     look_in(PROC, thread, before)
 }
 
@@ -40,7 +40,7 @@ fn look_in(proc: &str, thread: u32, before: Option<ThreadUse>) -> ThreadActivity
 
 /// What the thread has used since it began. Without an allocation: the driver thread asks for it where the
 /// program may have stopped to allocate.
-pub(in crate::runtime) fn used(thread: u32) -> Option<ThreadUse> {
+pub(in crate::observe) fn used(thread: u32) -> Option<ThreadUse> {
     used_in(PROC, thread)
 }
 

@@ -40,9 +40,8 @@
 //!   it, and each kind of thread keeps its own queues and counts.
 //! * [`blocking::Job`]: the pool runs what it is given. The jobs are made in `runtime`, because most are
 //!   tasks.
-//! * [`scheduler::Probe`]: the threads of a scheduler report what they do. `observe` keeps it.
-//! * [`scheduler::StallHook`]: the watchdog sees that a poll is slow. `runtime` knows what to say of it, and
-//!   to which listeners.
+//! * [`scheduler::Probe`]: the threads of a scheduler report what they do, and the watchdog when it has looked.
+//!   `observe` keeps what people read of that.
 //! * [`scheduler::CountsRoots`]: a root counts itself while it is awake. A runtime without workers, which is
 //!   built in `runtime`, has a count of its own.
 //! * [`task::panics`]: `runtime` gives it the functions to call when a task has panicked, so that tasks which
@@ -109,7 +108,6 @@ pub(crate) mod queue;
 
 pub(crate) mod task;
 
-#[cfg(not(target_family = "wasm"))]
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod blocking;
 #[cfg_attr(target_family = "wasm", path = "engine/driver/wasm.rs")]

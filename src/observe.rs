@@ -79,13 +79,12 @@ struct Watched {
 }
 
 impl Observer {
-    /// For a scheduler with at most `workers` workers.
-    pub(crate) fn new(workers: usize, slow_polls: Arc<SlowPolls>) -> Self {
-        let polls = LongPolls::new(workers, slow_polls.after(), clock::now());
+    pub(crate) fn new(slow_polls: Arc<SlowPolls>) -> Self {
+        let polls = LongPolls::new(slow_polls.after(), clock::now());
         Self {
             recorder: Arc::new(Recorder::new()),
             histograms: Mutex::new(Vec::new()),
-            watched: Mutex::new(Watched { polls, news: Vec::with_capacity(MOST_NEWS * workers) }),
+            watched: Mutex::new(Watched { polls, news: Vec::new() }),
             slow_polls,
             blocked: BlockedPolls::new(),
         }
@@ -187,7 +186,11 @@ impl Probe for Observer {
     fn looked(&self, scheduler: &Shared, now: Instant) -> AfterReport {
         let mut watched = self.watched.lock();
         let Watched { polls, news } = &mut *watched;
-        let seen = scheduler.worker_entries().map(|(index, entry)| (index, Seen::of(&entry)));
+        let entries = scheduler.worker_entries();
+        if polls.grow(entries.len()) {
+            news.reserve(MOST_NEWS * entries.len());
+        }
+        let seen = entries.map(|(index, entry)| (index, Seen::of(&entry)));
         polls.look(now, seen, |worker, position, it| news.push((worker, position, it)));
         let after = if polls.awaits_end() { AfterReport::LookAgain } else { AfterReport::MaySleep };
         let mut news = std::mem::take(news);

@@ -91,19 +91,28 @@ impl Seen {
 }
 
 impl LongPolls {
-    /// Gets its memory here: the watchdog must not begin to allocate when the program has stopped to.
-    pub(super) fn new(workers: usize, slow_after: Duration, now: Instant) -> Self {
-        let seen = Seen { position: 0, in_poll: false, idle: true, blocked_in_place: false };
+    pub(super) fn new(slow_after: Duration, now: Instant) -> Self {
+        Self { slow_after, workers: Vec::new(), looked: now }
+    }
+
+    /// From now on there are at least so many workers. Returns whether there were fewer before.
+    ///
+    /// Only here memory is allocated: the watchdog must not begin to when the program has stopped to.
+    pub(super) fn grow(&mut self, workers: usize) -> bool {
+        if self.workers.len() >= workers {
+            return false;
+        }
         let worker = Watched {
-            seen,
+            seen: Seen { position: 0, in_poll: false, idle: true, blocked_in_place: false },
             in_place: false,
             stays: false,
-            moved: now,
+            moved: self.looked,
             before: Duration::ZERO,
             lasted: Duration::ZERO,
             told: Told::Nothing,
         };
-        Self { slow_after, workers: vec![worker; workers], looked: now }
+        self.workers.resize(workers, worker);
+        true
     }
 
     /// A look at `now` has found this, by the index of the worker. Calls `tell` with the index, the
@@ -209,7 +218,9 @@ mod tests {
     impl Looks {
         fn new(seen: Seen) -> Self {
             let now = Instant::now();
-            Self { polls: LongPolls::new(1, SLOW, now), now, seen }
+            let mut polls = LongPolls::new(SLOW, now);
+            polls.grow(1);
+            Self { polls, now, seen }
         }
 
         /// The worker begins another poll.

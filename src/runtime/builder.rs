@@ -322,9 +322,8 @@ impl Builder {
         // One shard per worker, and one for all other threads.
         let driver = Driver::new(workers.max(likely_workers()) + 1)?;
         let max_spares = self.max_spares(workers)?;
-        let most = max_workers + max_spares;
-        let scheduler = Shared::new(most, driver.clone());
-        let observer = std::sync::Arc::new(Observer::new(most, self.new_slow_polls()));
+        let scheduler = Shared::new(max_workers + max_spares, driver.clone());
+        let observer = std::sync::Arc::new(Observer::new(self.new_slow_polls()));
         scheduler.set_probe(observer.clone());
         let threads =
             ThreadConfig { name: self.thread_name.clone(), stack_size: self.thread_stack_size };

@@ -6,11 +6,15 @@ use liten::runtime::{Builder, LocalRuntime};
 use liten::task::{LocalSet, spawn, spawn_blocking, spawn_local, spawn_pinned};
 use std::backtrace::Backtrace;
 
-/// The most between the task's own functions and those of the test, or of std's threads.
+/// The most between the task's own functions and those of the test, or of std's threads. This counts functions
+/// that are in line, too, which a backtrace has where there is debug information.
 const MOST: usize = 25;
 
+/// The most around a task of a `LocalSet`, which is polled by the root that it is a part of.
+const MOST_IN_SET: usize = 27;
+
 /// The most on a thread of a pool, which takes jobs under a lock and has a guard of its own.
-const MOST_IN_POOL: usize = 33;
+const MOST_IN_POOL: usize = 34;
 
 /// What the names of this file's functions begin with.
 const OWN: &str = module_path!();
@@ -97,7 +101,7 @@ fn few_functions_stand_around_a_task_of_a_set() {
             let set = LocalSet::new();
             assert_few("a root", &set.block_on(&runtime, async { names() }));
             let task = set.block_on(&runtime, async { spawn_local(async { names() }).await });
-            assert_few("a task", &task.unwrap());
+            assert_most("a task", &task.unwrap(), MOST_IN_SET);
         }
     });
 }

@@ -128,7 +128,7 @@ impl Shared {
     }
 
     /// What each worker does at the moment, with its index; spares have those behind the others.
-    pub(crate) fn worker_entries(&self) -> impl Iterator<Item = (usize, WorkerEntry)> {
+    pub(crate) fn worker_entries(&self) -> impl ExactSizeIterator<Item = (usize, WorkerEntry)> {
         (0..self.slots.high()).map(|index| (index, self.worker_entry(index)))
     }
 

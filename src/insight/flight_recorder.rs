@@ -15,7 +15,7 @@
 //!
 //! # What is bounded
 //!
-//! * Rings: see scheduler/recorder.rs.
+//! * Rings: see observe/recorder.rs.
 //! * Requests: one of each kind waits, and one of each kind is taken in
 //!   [`FlightRecorderBuilder::min_interval`]. The others are counted, so that a storm of panics, slow polls
 //!   or signals costs each of them a lock.
@@ -31,7 +31,7 @@
 //!   was last.
 //! * The recorder is dropped while requests wait: they come first, as a program that ends because of a panic
 //!   drops the recorder on its way out.
-//! * A second recorder, or a recording, of the same runtime: they share the rings (scheduler/recorder.rs),
+//! * A second recorder, or a recording, of the same runtime: they share the rings (observe/recorder.rs),
 //!   and nothing else. Two recorders with one folder have names of their own.
 //! * A fork: the child has the mailbox without the thread. A signal to it does not count in the parent (see
 //!   `signal/unix/source.rs`), and it has no task of the runtime that could panic.

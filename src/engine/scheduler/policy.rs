@@ -117,8 +117,8 @@ pub(super) enum Alone {
 pub(super) struct Policy {
     /// Ticks until the next fair turn, or until the chosen tick.
     until_fair: Cell<u32>,
-    /// How many ticks there are from the chosen one, in which a sample begins (worker/samples.rs), to the
-    /// next fair turn. 0: none is chosen.
+    /// How many ticks there are from the tick that a probe has chosen (probe.rs) to the next fair turn. 0: none
+    /// is chosen.
     after_chosen: Cell<u32>,
     /// What `until_fair` was when the clock was last read, so that the difference is the number of ticks
     /// since. One more if it was read in a fair turn: the tick of that turn also runs a task.
@@ -167,7 +167,7 @@ impl Policy {
     }
 }
 
-/// The ticks: when the driver is polled, and when a sample begins.
+/// The ticks: when the driver is polled, and which one a probe has chosen.
 impl Policy {
     /// One tick: whether it is the chosen one or a fair turn.
     #[inline]

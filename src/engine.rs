@@ -8,7 +8,7 @@
 //! `tests/tidy.rs` checks all this, and that no modules import each other in a circle. Files of one module do
 //! so only where `tests/tidy.rs` says why.
 //!
-//! The engine has 18,100 lines in 111 files, in this order:
+//! The engine has 18,100 lines in 112 files, in this order:
 //!
 //! | module | lines | what it is |
 //! |---|---|---|

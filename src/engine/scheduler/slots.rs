@@ -9,7 +9,8 @@ use super::count::Count;
 use super::sleeps::Sleeps;
 use crate::engine::park::Unparker;
 use crate::engine::queue::local::{Local, Stealer};
-use crate::engine::queue::wake_channel::{NextSlot, WakeChannel};
+use crate::engine::queue::next_slot::NextSlot;
+use crate::engine::queue::wake_channel::WakeChannel;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, made_later};
 use crate::engine::task::header::Hot;
@@ -34,7 +35,20 @@ pub(super) struct Slots {
 pub(super) struct Slot {
     /// Wakes from outside the workers; on a line of its own, because others write it.
     pub(super) channel: CachePadded<WakeChannel<Hot>>,
-    /// The next task of the worker.
+    /// The task that the worker runs next.
+    ///
+    /// Only the owner fills it: with a task that is woken on its thread (`OwnQueues::put_next`).
+    ///
+    /// The owner empties it:
+    /// * to run the task, or to put it behind the others in the deque (`Worker::take_next`);
+    /// * for a task that displaces it (`OwnQueues::put_next`);
+    /// * when it turns out to be one of several that are woken together (`Worker::woken_together`);
+    /// * when the worker leaves, or blocks in place (`Worker::hand_over`).
+    ///
+    /// Other threads empty it:
+    /// * a thief, while the owner is stuck in a poll (`Worker::steal_ready`);
+    /// * the worker that the watchdog sends, while the owner is stuck or blocks in place (`Worker::rescue`);
+    /// * the thread that drops the tasks of a closed runtime (lifecycle.rs).
     pub(super) next: NextSlot<Hot>,
     /// Thieves' ends of the owner's two deques.
     stealers: OnceLock<Stealers>,

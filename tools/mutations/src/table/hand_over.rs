@@ -2,27 +2,28 @@
 
 use super::Mutation;
 
+const NEXT_SLOT: &str = "src/engine/queue/next_slot.rs";
 const CHANNEL: &str = "src/engine/queue/wake_channel.rs";
 const PARK: &str = "src/engine/park.rs";
 
 pub const ROWS: &[Mutation] = &[
     // The next slot.
     Mutation {
-        file: CHANNEL,
+        file: NEXT_SLOT,
         models: "task::loom",
         from: "self.link.store(item.into_link().as_ptr(), Ordering::Release);",
         to: "self.link.store(item.into_link().as_ptr(), Ordering::Relaxed);",
         breaks: "a thief does not see the task that it takes",
     },
     Mutation {
-        file: CHANNEL,
+        file: NEXT_SLOT,
         models: "task::loom",
         from: "self.link.swap(new, Ordering::AcqRel)",
         to: "self.link.swap(new, Ordering::Release)",
         breaks: "a thief does not acquire the task that it takes",
     },
     Mutation {
-        file: CHANNEL,
+        file: NEXT_SLOT,
         models: "task::loom",
         from: "        if self.is_empty() {\n            // No RMW",
         to: "        if true {\n            // No RMW",

@@ -330,7 +330,7 @@ impl OwnQueues {
     #[inline]
     pub(super) fn notify_surplus(&self, shared: &Shared) {
         // The cheapest question first: mostly there is no worker to wake.
-        if !shared.idle.wakes_no_worker() && !self.flags.is_searching() {
+        if shared.idle.has_worker_to_wake() && !self.flags.is_searching() {
             self.notify(shared, 1);
         }
     }
@@ -570,14 +570,14 @@ impl Shared {
     /// `near`: the worker whose group is asked first.
     #[inline]
     pub(super) fn wake_one(&self, near: usize) {
-        if !self.idle.wakes_no_worker() {
+        if self.idle.has_worker_to_wake() {
             self.wake_below(near, usize::MAX);
         }
     }
 
     /// As [`Shared::wake_one`], for a task that helpers leave to the others.
     pub(super) fn wake_regular(&self, near: usize) {
-        if !self.idle.wakes_no_worker() {
+        if self.idle.has_worker_to_wake() {
             self.wake_below(near, self.size.first_helper());
         }
     }

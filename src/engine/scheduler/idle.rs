@@ -41,9 +41,9 @@ impl Word {
         (self.0 >> GROUP) as u32
     }
 
-    /// No worker is parked, or a searcher will find new work: no worker has to be woken for it.
-    fn wakes_no_worker(self) -> bool {
-        self.parked() == 0 || self.searching() != 0
+    /// Whether a worker is to be woken for new work: one is parked, and no searcher will find the work.
+    fn has_worker_to_wake(self) -> bool {
+        self.parked() != 0 && self.searching() == 0
     }
 
     /// The worker to wake for new work, and the word once it is woken. `None`: no worker is parked, or a
@@ -167,13 +167,13 @@ impl Idle {
         })
     }
 
-    /// Whether [`Idle::pick`] would find no worker to wake: the answer most pushes get, so it has to be
-    /// cheap.
+    /// Whether [`Idle::pick`] would find a worker to wake. Most pushes ask this, and find none: so it has to
+    /// be cheap.
     #[inline]
-    pub(crate) fn wakes_no_worker(&self) -> bool {
+    pub(crate) fn has_worker_to_wake(&self) -> bool {
         // Ordering: Relaxed, as the load in `change`. Not over `words`, whose chain costs more.
-        let settled = |group: &AtomicU64| Word(group.load(Ordering::Relaxed)).wakes_no_worker();
-        settled(&self.first) && self.others.iter().all(|group| settled(group))
+        let has = |group: &AtomicU64| Word(group.load(Ordering::Relaxed)).has_worker_to_wake();
+        has(&self.first) || self.others.iter().any(|group| has(group))
     }
 
     /// Claims this very worker if it is parked. The caller unparks it.

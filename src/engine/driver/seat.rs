@@ -39,7 +39,7 @@ pub(crate) struct SeatGuard<'a> {
 }
 
 impl SeatGuard<'_> {
-    /// One round: waits, dispatches what has come, expires timers. Moves every waker into `wakes`
+    /// One round: waits, dispatches the events that have come, expires timers. Moves every waker into `wakes`
     /// and calls none.
     ///
     /// Waits until something happens, at most `limit`, and not past the earliest timer or a
@@ -58,7 +58,7 @@ impl SeatGuard<'_> {
             }
         };
         if has_events(polled) {
-            dispatch(&self.poller.events, &driver.sources, wakes);
+            dispatch_events(&self.poller.events, &driver.sources, wakes);
         }
         let others = wakes.len();
         if driver.timers.next_deadline().is_some() {
@@ -173,7 +173,7 @@ fn has_events(polled: io::Result<()>) -> bool {
 
 /// Hands each event to its source. A token whose source has been deregistered finds nothing, even
 /// if its place in the table has been given away since: the generation differs.
-fn dispatch(events: &mio::Events, sources: &Mutex<Sources>, wakes: &mut Vec<Waker>) {
+fn dispatch_events(events: &mio::Events, sources: &Mutex<Sources>, wakes: &mut Vec<Waker>) {
     let is_source = |event: &&mio::event::Event| ![ALARM, CLOCK].contains(&event.token());
     let mut events = events.iter().filter(is_source).peekable();
     if events.peek().is_none() {

@@ -207,8 +207,10 @@ pub(super) fn with_role<R>(f: impl FnOnce(Option<&Role>) -> R) -> R {
     Scoped::with(&ROLE, f)
 }
 
-/// The driver thread while it calls the wakers of one round: collects the tasks per home worker and sends
-/// each worker one chain. What has no home goes one by one.
+/// The role of the driver thread while it calls the wakers of one round.
+///
+/// It does not run the tasks that they wake. It collects these per home worker, and sends each worker one
+/// chain. Tasks without a home go to the injector, one by one.
 pub(super) struct Dispatcher {
     shared: Arc<Shared>,
     chains: Chains,

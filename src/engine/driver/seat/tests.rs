@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use mio::Token;
 
-use super::{LONGEST_SLEEP, MaySleep, dispatch, has_events};
+use super::{LONGEST_SLEEP, MaySleep, dispatch_events, has_events};
 use crate::engine::driver::Driver;
 use crate::engine::driver::readiness::Direction;
 use crate::engine::driver::tests::{BOTH, TOO_LONG, pair};
@@ -36,7 +36,7 @@ fn a_late_event_does_not_reach_the_next_source() {
     assert!(readiness.poll_ready(cx, Direction::Read).is_pending());
 
     let mut wakes = Vec::new();
-    dispatch(&seat.poller.events, &driver.sources, &mut wakes);
+    dispatch_events(&seat.poller.events, &driver.sources, &mut wakes);
     assert!(wakes.is_empty());
     assert!(readiness.current(BOTH).ready.is_empty());
 

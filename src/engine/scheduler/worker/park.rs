@@ -133,7 +133,7 @@ impl Worker {
         let fired = seat.fired();
         drop(seat);
         self.end_park();
-        self.dispatch(wakes, fired);
+        self.call_wakers(wakes, fired);
         true
     }
 
@@ -146,6 +146,6 @@ impl Worker {
         seat.turn(Some(Duration::ZERO), &mut wakes);
         let fired = seat.fired();
         drop(seat);
-        self.dispatch(wakes, fired);
+        self.call_wakers(wakes, fired);
     }
 }

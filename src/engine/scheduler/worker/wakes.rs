@@ -103,7 +103,7 @@ impl Worker {
     /// Timers alone wake no peer if there are as few as the worker runs in 200 µs at its pace: for a peer to
     /// wake, to steal and to park again costs more than what most tasks do when their timer has fired. If one
     /// of them takes long, the watchdog sees that after some milliseconds and wakes a peer for the others.
-    pub(super) fn dispatch(&self, mut wakes: Vec<Waker>, fired: usize) {
+    pub(super) fn call_wakers(&self, mut wakes: Vec<Waker>, fired: usize) {
         let are_timers = wakes.len() == fired;
         if !wakes.is_empty() {
             // A foreign waker may take its time, and pushes wake no worker while one counts as searching.
@@ -195,7 +195,7 @@ mod tests {
         let (_shared, worker) = beside_a_parked_peer();
         cost.into_iter().for_each(|cost| worker.learn(cost));
         (0..tasks).for_each(|_| worker.push_new());
-        worker.dispatch(vec![Waker::noop().clone(); tasks], fired);
+        worker.call_wakers(vec![Waker::noop().clone(); tasks], fired);
         let sleeps = worker.peer_sleeps();
         worker.queued();
         sleeps

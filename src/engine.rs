@@ -67,7 +67,6 @@
 //! | *injector* | the queue of ready tasks that all workers share | inject queue |
 //! | *next slot* | one place for the task that was woken last; it runs before the deque | LIFO slot |
 //! | *note* | what a task waits for, as it has left it in its memory | |
-//! | *outside* | the queues that all workers look at, beside those of their own | |
 //! | *park* | to sleep until another thread unparks, in the seat or not | park |
 //! | *quiescent* | all tasks and all threads of a runtime wait; a paused clock may jump | |
 //! | *quiet* | no task of a runtime is alive | |
@@ -79,6 +78,7 @@
 //! | *search* | a worker looks into the queues of the others | searching |
 //! | *seat* | the right to wait in the poller; one thread at a time has it | the lock around the driver |
 //! | *shard* | the timers of one worker, under one lock | shard of the wheel |
+//! | *shared work* | tasks in the wake channel of a worker, and in the queues that all workers share | |
 //! | *spare*, *helper* | a worker beside the regular ones for a while; one that the watchdog has started | |
 //! | *stalled*, *slow* | in one poll since the last look; in polls that are long in the mean | |
 //! | *surplus* | said of a worker that is to leave | |

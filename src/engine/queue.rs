@@ -7,8 +7,8 @@
 //! | [`wake_channel`] | threads without the role of a worker | mostly its worker: all at once | FIFO |
 //! | [`next_slot`] | its owner | its owner, thieves if that is stuck | it has room for one task |
 //!
-//! The three queues are FIFO: a runtime whose queues are fair needs no argument why a task is not forgotten at
-//! the bottom of one, and a FIFO deque gives a whole batch to a thief for one compare-and-swap where a
+//! The three queues are FIFO: a runtime whose queues are fair needs no argument why a task is not forgotten
+//! at the bottom of one, and a FIFO deque gives a whole batch to a thief for one compare-and-swap where a
 //! LIFO one pays for each item.
 
 #[cfg(not(target_family = "wasm"))]

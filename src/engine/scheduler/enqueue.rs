@@ -10,7 +10,7 @@
 //! | | `Requeued` | ready | again |
 //! | | `Yielded` | yielded | again |
 //! | | `LeftToOthers` | shared | regular |
-//! | | `Moved` | ready | |
+//! | | `BroughtIn` | ready | |
 //! | the driver thread | a waker | chain | |
 //! | another one | `Spawned` | injector | outside |
 //! | | `Woken` | channel | home |
@@ -82,9 +82,9 @@ pub(super) enum Reason {
     Yielded,
     /// It has yielded on a helper, which leaves such tasks to the other workers.
     LeftToOthers,
-    /// It was queued already: in the next slot, and others come first; in a channel, which this worker
-    /// empties; or at a worker that is stuck.
-    Moved,
+    /// It comes from another queue: the next slot, and others come first; a channel, which this worker
+    /// empties; or a queue of a worker that is stuck.
+    BroughtIn,
 }
 
 /// Why a thread queues a task that it does not run itself.
@@ -124,7 +124,7 @@ pub(super) enum Notice<O> {
     /// The same if the poll has queued other tasks: a task that goes back to its queue changes nothing.
     Again(O),
     /// A parked worker, unless one is searching: this thread will not run the task. If none is parked, those
-    /// that are awake find the task at their next look outside.
+    /// that are awake find the task when they next look for shared work.
     Outside,
     /// The same, but among the workers that run what has yielded.
     Regular,
@@ -146,7 +146,7 @@ pub(super) fn place<O: Copy, C>(
             Reason::Spawned => (Queue::Ready(own), Notice::Peer(own)),
             Reason::Woken => (Queue::Next(own), Notice::Peer(own)),
             Reason::FirstOfBatch => (Queue::Next(own), Notice::Nothing),
-            Reason::InBatch | Reason::Moved => (Queue::Ready(own), Notice::Nothing),
+            Reason::InBatch | Reason::BroughtIn => (Queue::Ready(own), Notice::Nothing),
             Reason::Requeued => (Queue::Ready(own), Notice::Again(own)),
             Reason::Yielded => (Queue::Yielded(own), Notice::Again(own)),
             Reason::LeftToOthers => (Queue::SharedYielded, Notice::Regular),
@@ -330,16 +330,16 @@ impl OwnQueues {
     /// Wakes an idle peer if more than one task is runnable here, and no worker searches. A single task this
     /// worker runs itself.
     #[inline]
-    pub(super) fn notify_surplus(&self, shared: &Shared) {
+    pub(super) fn notify_of_more(&self, shared: &Shared) {
         // The cheapest question first: mostly there is no worker to wake.
         if shared.idle.has_worker_to_wake() && !self.flags.is_searching() {
             self.notify(shared, 1);
         }
     }
 
-    /// As [`OwnQueues::notify_surplus`], by a worker that has taken a task out of its queues and runs it
-    /// next: each one that is left is surplus.
-    pub(super) fn notify_rest(&self, shared: &Shared) {
+    /// Wakes an idle peer if any task is runnable here. For a worker that has taken a task out of its queues
+    /// and runs it next.
+    pub(super) fn notify_of_any(&self, shared: &Shared) {
         debug_assert!(!self.flags.is_searching(), "it has ended its search");
         self.notify(shared, 0);
     }
@@ -458,20 +458,20 @@ impl Shared {
         match notice {
             Notice::Peer(own) => {
                 own.pushed.set(true);
-                own.notify_surplus(self);
+                own.notify_of_more(self);
             }
             Notice::Again(own) => {
                 if own.pushed.get() {
                     // A peer that parked after those pushes is woken at the next fair turn.
-                    own.notify_surplus(self);
+                    own.notify_of_more(self);
                 }
             }
             Notice::Outside => {
-                self.raise_outside_flag();
+                self.raise_shared_flag();
                 self.wake_one(0);
             }
             Notice::Regular => {
-                self.raise_outside_flag();
+                self.raise_shared_flag();
                 self.wake_regular(0);
             }
             Notice::Home(home) => self.sent(home),
@@ -504,7 +504,7 @@ impl Shared {
 
     /// After the push that made `home`'s channel non-empty: makes sure that a worker is awake to take it.
     fn sent(&self, home: usize) {
-        // Ordering: as in `raise_outside_flag`; also against the slot's retirement, which clears
+        // Ordering: as in `raise_shared_flag`; also against the slot's retirement, which clears
         // `active`, fences, then empties the channel.
         fence(Ordering::SeqCst);
         if !self.slots.get(home).is_active() {
@@ -560,7 +560,7 @@ impl Shared {
     }
 
     /// Between a push and the look at the idle word: lets workers that are busy know.
-    pub(super) fn raise_outside_flag(&self) {
+    pub(super) fn raise_shared_flag(&self) {
         // Ordering: the pusher's half of the Dekker pair of scheduler.rs: push, fence, read the idle
         // word. The other half is in `Worker::sleep`.
         fence(Ordering::SeqCst);

@@ -77,9 +77,9 @@ impl Word {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum LastLook {
-    /// Looks at what waits outside. Another worker of the group searches, and will see everything else.
-    Outside,
-    /// Looks at the other workers' queues too: no worker of the group searches any more.
+    /// At the shared work alone. Another worker of the group searches, and will see everything else.
+    SharedWork,
+    /// At the other workers' queues too: no worker of the group searches any more.
     Everywhere,
 }
 
@@ -218,7 +218,7 @@ impl Idle {
         if before.searching() == u32::from(searching) {
             LastLook::Everywhere
         } else {
-            LastLook::Outside
+            LastLook::SharedWork
         }
     }
 
@@ -296,7 +296,7 @@ mod tests {
         let idle = Idle::new(2);
         assert_eq!(idle.start_search(0), Search::Begins);
         assert_eq!(idle.start_search(1), Search::Refused, "one searcher at a time");
-        assert_eq!(idle.park(1, false), LastLook::Outside);
+        assert_eq!(idle.park(1, false), LastLook::SharedWork);
         assert_eq!(idle.park(0, true), LastLook::Everywhere);
         assert_eq!(idle.parked(), 2);
         assert_eq!([(); 2].map(|()| idle.claim(0)), [Search::Begins, Search::Refused]);

@@ -7,20 +7,20 @@
 //! | Does the task in the next slot run? | each tick with one | `take_next_turn` | [`NEXT_CAP`] |
 //! | Does a yielded one run before a ready one? | each pop of a ready task | `is_yielded_due` | [`INTAKE`] |
 //! | Is the driver polled before a yielded one? | nothing is ready | `yielded_alone` | [`YIELDS_ALONE`] |
-//! | Does the worker look outside? | each tick | `pauses` | |
+//! | Does the worker look for shared work? | each tick | `pauses` | |
 //! | The same, though no hint says so? | each fair turn | `is_look_due` | |
 //! | How much may it bring in? | each look | `begin_look` | [`INTAKE`] |
-//! | How many tasks run until the next fair turn? | each fair turn and rest | `interval` | as above |
+//! | How many tasks run until the next fair turn? | each fair turn and sleep | `interval` | as above |
 //! | Are these tasks not worth a peer? | a batch, each fair turn | `are_cheap` | [`CHEAP`], [`KEPT`] |
-//! | Are they soon done? | timers; the fair turn after a rest | `are_soon_done` | [`WANTED`] |
+//! | Are they soon done? | timers; the fair turn after a sleep | `are_soon_done` | [`WANTED`] |
 //! | Does it offer its core to others? | each fair turn | `offers` | [`LONG`], [`OFFER`] |
 //!
-//! # When it looks outside, and how much it brings in
+//! # When it looks for shared work, and how much it brings in
 //!
-//! After a look at the queues outside, a worker that has tasks of its own runs as many tasks as the look
-//! brought before it looks again: the *pause*. All looks of one *pass* bring in [`INTAKE`] tasks from the
-//! injector at the most. A pass begins with a look that brings something, and lasts until what was in the
-//! deque then has been popped.
+//! *Shared work* is what waits in the wake channel and in the queues that all workers share. After a look for
+//! it, a worker that has tasks of its own runs as many tasks as the look brought before it looks again: the
+//! *pause*. All looks of one *pass* bring in [`INTAKE`] tasks from the injector at the most. A pass begins with
+//! a look that brings something, and lasts until what was in the deque then has been popped.
 //!
 //! # What its tasks cost
 //!
@@ -46,7 +46,7 @@ pub(super) const NEXT_CAP: u32 = 3;
 /// next slot does not. tokio polls its driver at each of these yields.
 pub(super) const YIELDS_ALONE: usize = 4;
 
-/// The most tasks that one pass brings in from the injector, so that a backlog outside does not pile up in
+/// The most tasks that one pass brings in from the injector, so that a backlog there does not pile up in
 /// front of the tasks that are here. More means fewer looks, and a longer wait for a task
 /// that always has work.
 pub(super) const INTAKE: usize = 512;
@@ -130,7 +130,7 @@ pub(super) struct Policy {
     /// Tasks that have yielded and that run, with nothing ready, until the driver is polled. 0: it has been,
     /// in this row.
     until_poll: Cell<usize>,
-    /// Ticks until the next look outside, if anything waits there.
+    /// Ticks until the next look for shared work, if there seems to be some.
     pause: Cell<u32>,
     /// How many tasks may still be brought in during this pass.
     room: Cell<usize>,
@@ -141,8 +141,8 @@ pub(super) struct Policy {
     /// The time since the last reading of the clock went to tasks: not before the first reading, nor after a
     /// task that has blocked in place.
     is_timed: Cell<bool>,
-    /// The worker has rested since the last fair turn.
-    rested: Cell<bool>,
+    /// The worker has slept since the last fair turn.
+    has_slept: Cell<bool>,
     /// The last time that the worker offered its core.
     offered: Cell<Option<Instant>>,
 }
@@ -161,7 +161,7 @@ impl Policy {
             pass: Cell::new(0),
             cost: Cell::new(nanoseconds(WANTED) / FAIR_INTERVAL),
             is_timed: Cell::new(false),
-            rested: Cell::new(true),
+            has_slept: Cell::new(true),
             offered: Cell::new(None),
         }
     }
@@ -191,12 +191,12 @@ impl Policy {
     }
 
     /// A fair turn, after `busy` nanoseconds since the clock was last read. Returns whether the worker has
-    /// rested since the last one.
+    /// slept since the last one.
     pub(super) fn begin_fair_turn(&self, busy: u64) -> bool {
         self.ran(self.counted_from.get(), busy);
         self.counted_from.set(self.interval());
         self.until_fair.set(self.interval() - 1);
-        self.rested.take()
+        self.has_slept.take()
     }
 
     /// In a fair turn: chooses a tick behind this one, the `chosen`th.
@@ -208,15 +208,15 @@ impl Policy {
     }
 
     /// The worker goes to sleep, after `busy` nanoseconds since the clock was last read.
-    pub(super) fn begin_rest(&self, busy: u64) {
+    pub(super) fn begin_sleep(&self, busy: u64) {
         // One of the ticks has found no task.
         self.ran((self.counted_from.get() - self.until_fair.get()).saturating_sub(1), busy);
     }
 
     /// The worker has slept, and has just read the clock.
-    pub(super) fn end_rest(&self) {
+    pub(super) fn end_sleep(&self) {
         self.is_timed.set(true);
-        self.rested.set(true);
+        self.has_slept.set(true);
         // The tasks may have become long since the last fair turn.
         let interval = self.interval();
         if self.until_fair.get() + self.after_chosen.get() > interval {
@@ -296,9 +296,9 @@ impl Policy {
     }
 }
 
-/// When the worker looks outside, and how much it brings in.
+/// When the worker looks for shared work, and how much it brings in.
 impl Policy {
-    /// One tick: whether the worker does not look outside in it.
+    /// One tick: whether the worker looks for no shared work in it.
     #[inline]
     pub(super) fn pauses(&self) -> bool {
         let pause = self.pause.get();
@@ -308,7 +308,7 @@ impl Policy {
         pause != 0
     }
 
-    /// Whether the worker looks outside now, though no hint says that something waits there. `queued` tasks
+    /// Whether the worker looks for shared work now, though no hint says that there is some. `queued` tasks
     /// are in the deque: thieves may have taken what the last look brought.
     pub(super) fn is_look_due(&self, queued: usize) -> bool {
         self.pause.set(self.pause.get().min(queued as u32));
@@ -332,8 +332,8 @@ impl Policy {
         }
     }
 
-    /// The worker looks outside, with `queued` tasks in the deque. Returns how many it may bring in; 0: until
-    /// the pass ends, only its channel is worth a look.
+    /// The worker looks for shared work, with `queued` tasks in the deque. Returns how many it may bring in;
+    /// 0: until the pass ends, only its channel is worth a look.
     pub(super) fn begin_look(&self, queued: usize) -> usize {
         if self.pass.get() > queued {
             // Thieves have taken from what the pass was to last for.

@@ -102,8 +102,8 @@ impl Shared {
         workers.filter_map(|slot| slot.running.read()).chain(self.shutdown.drainer.read()).collect()
     }
 
-    /// A worker has found nothing outside.
-    pub(super) fn lower_outside_flag(&self) {
+    /// A worker has found nothing in the queues that all workers share.
+    pub(super) fn lower_shared_flag(&self) {
         self.outside.lower_flag(|| self.outside.len() != 0);
     }
 

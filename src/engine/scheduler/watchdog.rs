@@ -11,7 +11,7 @@
 //! |---|---|
 //! | `Fetch` | takes the seat, until events come while a worker is parked |
 //! | `WakePeer` | wakes a parked worker, which finds the tasks as a thief |
-//! | `Rescue` | one worker that moves takes what is queued at the stalled ones, at its next look outside |
+//! | `Rescue` | one worker that moves takes what is queued at the stalled ones, at its next look for work |
 //! | `AddSpare` | calls back the thread that rests in the slot behind the others, or starts it: a *spare* |
 //! | `RetireSpares` | asks all spares to leave, as surplus workers: their threads rest (lifecycle.rs) |
 //! | `Report` | tells the probe (probe.rs) of the poll |

@@ -10,11 +10,15 @@
 //! itself in its poll. The two wait in deques of their own, and ready tasks run first: mostly they answer
 //! something that waits, while tasks that yield are those that compute.
 //!
-//! If something waits outside (two hints say so, read in each tick): the own wake channel, and a batch from
-//! the injector, go to the back of the ready deque. The next look comes after a *pause* of as many ticks as
-//! it brought tasks, and all looks of one *pass* bring [`INTAKE`] from the injector at the most: a pass lasts
+//! *Shared work* is what waits in the worker's own wake channel, which thieves may empty too, in the
+//! injector, and in the queue of tasks that have yielded and that all workers share.
+//!
+//! If there is shared work (two hints say so, read in each tick): the own wake channel, and a batch from the
+//! injector, go to the back of the ready deque. The next look comes after a *pause* of as many ticks as it
+//! brought tasks, and all looks of one *pass* bring [`INTAKE`] from the injector at the most: a pass lasts
 //! until what was in the deque after its first look has been popped. At each *fair turn* the driver is polled
-//! if its seat is free, and unless it is in a pause, the worker looks outside whatever the hints say. Then:
+//! if its seat is free, and unless it is in a pause, the worker looks for shared work whatever the hints say.
+//! Then:
 //!
 //! 1. the next slot: the task that the last one woke. At most `NEXT_CAP` times in a row (policy.rs), then
 //!    it goes to the ready deque's back;
@@ -43,8 +47,8 @@
 //! each `INTAKE / n` of them, and after each single one if there are more than that: all `n` have had their
 //! turn after `INTAKE + 2 × n` pops.
 //!
-//! So **between two polls of a task that wants to run lie at most `8 × (k + 1024)` polls**, whatever comes
-//! from outside: 8 is `2 × (1 + NEXT_CAP)`, for tasks of both kinds and what follows each from the next slot.
+//! So **between two polls of a task that wants to run lie at most `8 × (k + 1024)` polls**, whatever other
+//! threads push: 8 is `2 × (1 + NEXT_CAP)`, for tasks of both kinds and what follows each from the next slot.
 //! Only what is queued at a worker that leaves (resizing, spares) or is stuck in a poll goes to the end of a
 //! shared queue.
 //!
@@ -54,8 +58,8 @@
 //! thread (watchdog.rs).
 //!
 //! Rejected: a pause of as many ticks as a look brought tasks, and no bound per pass. Where each task from
-//! outside woke another one, half of the ticks went to the next slot, the deque grew with each look, and a
-//! task that always had work waited for the whole backlog (33,654 polls of 40,000). And one deque for both
+//! the injector woke another one, half of the ticks went to the next slot, the deque grew with each look, and
+//! a task that always had work waited for the whole backlog (33,654 polls of 40,000). And one deque for both
 //! kinds of tasks: an event waited for a poll of each task that computed (`mixed_8ms` in `benches/`, 8 ms
 //! each).
 //!
@@ -91,7 +95,7 @@ use std::time::Instant;
 pub(crate) struct Worker {
     shared: Arc<Shared>,
     own: OwnQueues,
-    /// Which of the queues here is next, when to look outside, and what tasks cost.
+    /// Which of the queues here is next, when to look for shared work, and what tasks cost.
     policy: Policy,
     /// Whether this worker is a helper at the moment, which leaves tasks that have yielded to the regular
     /// workers.
@@ -183,7 +187,7 @@ impl Worker {
     /// The worker goes to sleep.
     fn begin_sleep(&self) {
         let now = clock::now();
-        self.policy.begin_rest(self.own.slot.sleeps.begin(self.busy_since.replace(now), now));
+        self.policy.begin_sleep(self.own.slot.sleeps.begin(self.busy_since.replace(now), now));
     }
 
     /// The worker has slept.
@@ -191,7 +195,7 @@ impl Worker {
         let now = self.own.slot.sleeps.end();
         let since = self.busy_since.replace(now);
         self.report_sleep(since, now);
-        self.policy.end_rest();
+        self.policy.end_sleep();
     }
 
     /// The task that runs has blocked the thread in place, and goes on.
@@ -238,13 +242,13 @@ impl Worker {
             self.due_turn();
         }
         let pauses = self.policy.pauses();
-        if !pauses && self.is_wanted_outside() {
-            self.take_in();
+        if !pauses && self.has_shared_work() {
+            self.take_in_shared();
         }
         let ready = self.take_next().or_else(|| self.take_ready());
-        // Without a pause this tick has looked outside already.
-        let flagged = || if pauses { self.take_flagged() } else { None };
-        ready.or_else(flagged).or_else(|| self.take_yielded())
+        // Without a pause this tick has looked for shared work already.
+        let shared_work = || if pauses { self.take_shared_if_any() } else { None };
+        ready.or_else(shared_work).or_else(|| self.take_yielded())
     }
 
     #[inline]
@@ -253,7 +257,7 @@ impl Worker {
         if self.policy.take_next_turn() {
             return Some(task);
         }
-        self.moved(task);
+        self.brought_in(task);
         None
     }
 
@@ -304,14 +308,15 @@ impl Worker {
         self.own.yielded.pop()
     }
 
-    /// What waits outside, if the hints say that something does; [`Worker::last_look`] trusts no hint.
-    fn take_flagged(&self) -> Option<Hot> {
-        if !self.is_wanted_outside() {
+    /// A task of the own channel or the injector, if the hints say that there is one; [`Worker::last_look`]
+    /// trusts no hint.
+    fn take_shared_if_any(&self) -> Option<Hot> {
+        if !self.has_shared_work() {
             return None;
         }
-        let task = self.take_outside();
+        let task = self.take_shared();
         if task.is_none() {
-            self.shared.lower_outside_flag();
+            self.shared.lower_shared_flag();
         } else if self.own.ready.len() > 0 {
             // More has come than the task that this worker takes.
             self.shared.wake_one(self.own.index);
@@ -319,15 +324,16 @@ impl Worker {
         task
     }
 
-    /// The own channel or the injector: one of them, moved to the deque.
-    fn take_outside(&self) -> Option<Hot> {
+    /// A task of the own channel or, if that is empty, of the injector. Others of the same queue go to the
+    /// deque.
+    fn take_shared(&self) -> Option<Hot> {
         self.take_channel(&self.own.slot).or_else(|| self.take_injected())
     }
 
     fn take_channel(&self, slot: &Slot) -> Option<Hot> {
         let mut batch = slot.channel.take_all();
         let first = batch.next()?;
-        batch.for_each(|task| self.moved(task));
+        batch.for_each(|task| self.brought_in(task));
         Some(first)
     }
 
@@ -341,8 +347,9 @@ impl Worker {
         victim.ready()?.steal_into(&self.own.ready)
     }
 
-    /// A hint that costs two loads of lines that are seldom written.
-    fn is_wanted_outside(&self) -> bool {
+    /// Whether something may wait in the own channel or in the queues that all workers share. A hint that
+    /// costs two loads of lines that are seldom written.
+    fn has_shared_work(&self) -> bool {
         !self.own.slot.channel.is_empty() || self.shared.outside.is_flag_raised()
     }
 
@@ -356,54 +363,55 @@ impl Worker {
         }
     }
 
-    /// A worker that has tasks of its own must not starve others: looks outside whatever the hints say,
-    /// unless what the last look brought is still in front of it, and polls the driver.
+    /// A worker that has tasks of its own must not starve others: looks for shared work whatever the hints
+    /// say, unless what the last look brought is still in front of it, and polls the driver.
     #[cold]
     fn fair_turn(&self) {
         let now = clock::now();
-        let rested = self.policy.begin_fair_turn(self.count_busy(now));
+        let has_slept = self.policy.begin_fair_turn(self.count_busy(now));
         self.report_fair_turn(now);
         if self.policy.offers(now) && self.shared.size.has_helpers() {
             thread::yield_now();
         }
         self.helps.set(self.shared.size.is_helper(self.own.index));
         if self.policy.is_look_due(self.own.ready.len()) {
-            self.take_in();
+            self.take_in_shared();
         }
         self.poll_driver();
-        if !self.keeps_surplus(rested) {
-            self.notify_surplus();
+        if !self.keeps_tasks_here(has_slept) {
+            self.notify_of_more();
         }
     }
 
     /// Whether the tasks that are ready here are not worth a peer: because they are cheap, or because the
-    /// worker has `rested` since the last fair turn and will have run them before a peer is awake. A task
+    /// worker `has_slept` since the last fair turn and will have run them before a peer is awake. A task
     /// that has yielded comes back, so it is worth one.
-    fn keeps_surplus(&self, rested: bool) -> bool {
+    fn keeps_tasks_here(&self, has_slept: bool) -> bool {
         let (policy, ready) = (&self.policy, self.own.ready.len());
         self.shared.may_keep()
             && self.own.yielded.len() == 0
-            && (policy.are_cheap(ready) || rested && policy.are_soon_done(ready))
+            && (policy.are_cheap(ready) || has_slept && policy.are_soon_done(ready))
     }
 
-    /// Brings what waits outside to the back of the deque.
+    /// Brings shared work to the back of the deque: what the own channel holds, a batch of the injector, what
+    /// helpers have left, and what is queued at stuck workers if the watchdog has said so.
     #[cold]
-    fn take_in(&self) {
-        let mut came = self.take_in_yielded();
+    fn take_in_shared(&self) {
+        let mut came = self.take_in_shared_yielded();
         if self.shared.watchdog.take_rescue() {
             came |= self.rescue();
         }
         let before = self.own.ready.len();
         let room = self.policy.begin_look(before);
         let received = self.own.slot.channel.take_all();
-        came |= received.map(|task| self.moved(task)).count() > 0;
-        let brought = if room == 0 { None } else { self.take_batch(room) };
+        came |= received.map(|task| self.brought_in(task)).count() > 0;
+        let brought = if room == 0 { None } else { self.take_in_injected(room) };
         came |= brought.is_some();
         let after = self.own.ready.len();
         self.policy.end_look(room, brought.unwrap_or(0), after.saturating_sub(before));
         // The lengths do not say it: thieves change them.
         if came || !self.shared.may_keep() {
-            self.notify_surplus();
+            self.notify_of_more();
         }
     }
 
@@ -420,7 +428,7 @@ impl Worker {
                 continue;
             }
             let found = slot.channel.take_all().chain(slot.next.take());
-            came |= found.map(|task| self.moved(task)).count() > 0;
+            came |= found.map(|task| self.brought_in(task)).count() > 0;
             if let Some(ready) = slot.ready() {
                 came |= ready.move_into(&self.own.ready, INTAKE);
             }
@@ -440,16 +448,16 @@ impl Worker {
     }
 
     /// Brings in tasks that helpers have left to the workers. Returns whether there were some.
-    fn take_in_yielded(&self) -> bool {
+    fn take_in_shared_yielded(&self) -> bool {
         self.takes_yielded() && self.shared.outside.yielded.move_into(&self.own.yielded, INTAKE)
     }
 
     /// Brings up to `room` tasks in from the injector. Returns how many, if there were some.
-    fn take_batch(&self, room: usize) -> Option<usize> {
+    fn take_in_injected(&self, room: usize) -> Option<usize> {
         let before = self.own.ready.len();
         let came = self.shared.outside.injector.move_into(&self.own.ready, room);
         if !came {
-            self.shared.lower_outside_flag();
+            self.shared.lower_shared_flag();
         }
         // Less what a thief takes in between: the deque does not say how many it moved.
         let after = self.own.ready.len();
@@ -527,10 +535,10 @@ impl Worker {
         }
     }
 
-    /// A task that was queued already comes to the back of the ready deque.
+    /// A task that was in another queue comes to the back of the ready deque.
     #[inline]
-    fn moved(&self, task: Hot) {
-        self.shared.enqueue(Pusher::Worker(&self.own, Reason::Moved), task);
+    fn brought_in(&self, task: Hot) {
+        self.shared.enqueue(Pusher::Worker(&self.own, Reason::BroughtIn), task);
     }
 
     /// A task was spawned on this thread.
@@ -542,8 +550,8 @@ impl Worker {
     }
 
     #[inline]
-    fn notify_surplus(&self) {
-        self.own.notify_surplus(&self.shared);
+    fn notify_of_more(&self) {
+        self.own.notify_of_more(&self.shared);
     }
 
     /// Gives up the slot's queues: moves what is in them to the shared ones. A later push to the channel

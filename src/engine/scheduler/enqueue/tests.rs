@@ -17,7 +17,7 @@ const TABLE: [Row; 13] = {
         (Worker((), Requeued), Queue::Ready(()), Notice::Again(())),
         (Worker((), Yielded), Queue::Yielded(()), Notice::Again(())),
         (Worker((), LeftToOthers), Queue::SharedYielded, Notice::Regular),
-        (Worker((), Moved), Queue::Ready(()), Notice::Nothing),
+        (Worker((), BroughtIn), Queue::Ready(()), Notice::Nothing),
         (Dispatcher(()), Queue::Chain((), HOME), Notice::Nothing),
         (Other(OutsideReason::Spawned), Queue::Injector, Notice::Outside),
         (Other(OutsideReason::Woken), Queue::Channel(HOME), Notice::Home(HOME)),

@@ -65,7 +65,7 @@ fn one_of_two_leaving_searchers_is_the_last() {
         };
         way.here();
         let last = idle.stop_search(0) == AfterSearch::PassOn;
-        assert_eq!(other.join().expect("no panic") == LastLook::Outside, last);
+        assert_eq!(other.join().expect("no panic") == LastLook::SharedWork, last);
         assert_eq!((idle.parked(), searching(&idle)), (1, 0));
         assert_eq!(idle.start_search(0), Search::Begins);
     });

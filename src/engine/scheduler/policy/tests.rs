@@ -97,10 +97,10 @@ fn a_core_is_offered_by_a_worker_that_computes_and_once_in_a_while() {
 }
 
 #[test]
-fn a_rest_is_no_long_task() {
+fn a_sleep_is_no_long_task() {
     let pace = Policy::new();
     pace.ran(1, 0);
-    pace.end_rest();
+    pace.end_sleep();
     assert_eq!(pace.interval(), FAIR_INTERVAL);
     pace.ran(FAIR_INTERVAL, in_64_bits(2 * WANTED));
     assert_eq!(pace.interval(), FAIR_INTERVAL / 2);
@@ -134,11 +134,11 @@ fn a_worker_knows_which_tasks_are_worth_a_peer() {
     assert!(!pace.are_soon_done(usize::MAX));
 }
 
-/// A look at an injector that holds `outside` tasks, with `queued` in the deque and `channel` in the channel.
-/// Returns how many came from the injector.
-fn look(intake: &Policy, queued: usize, channel: usize, outside: usize) -> usize {
+/// A look at an injector that holds `injected` tasks, with `queued` in the deque and `channel` in the
+/// channel. Returns how many came from the injector.
+fn look(intake: &Policy, queued: usize, channel: usize, injected: usize) -> usize {
     let room = intake.begin_look(queued);
-    let brought = outside.min(room);
+    let brought = injected.min(room);
     if room != 0 {
         intake.brought(room, brought, queued + channel + brought);
     }
@@ -152,12 +152,16 @@ fn pauses(intake: &Policy) -> usize {
 
 #[test]
 fn the_next_look_comes_after_as_many_ticks_as_the_last_one_brought() {
-    for (channel, outside, pause) in
+    for (channel, injected, pause) in
         [(0, 0, 0), (0, 7, 7), (3, 0, 3), (3, 7, 10), (0, 9_999, INTAKE)]
     {
         let intake = Policy::new();
-        look(&intake, 5, channel, outside);
-        assert_eq!(pauses(&intake), pause, "{channel} from the channel, {outside} outside");
+        look(&intake, 5, channel, injected);
+        assert_eq!(
+            pauses(&intake),
+            pause,
+            "{channel} from the channel, {injected} from the injector"
+        );
     }
 }
 
@@ -208,8 +212,8 @@ fn a_deque_that_thieves_have_emptied_ends_the_pass_and_the_pause() {
 }
 
 proptest! {
-    /// What the bound in worker.rs rests on: whatever comes from outside and whatever thieves take, the deque
-    /// holds no more than the worker's own tasks and two passes' intake.
+    /// What the bound in worker.rs rests on: whatever comes from the injector and whatever thieves take, the
+    /// deque holds no more than the worker's own tasks and two passes' intake.
     #[test]
     fn the_deque_holds_the_own_tasks_and_two_passes_at_the_most(
         own in 0usize..2_000,
@@ -218,10 +222,10 @@ proptest! {
         let intake = Policy::new();
         // The deque is FIFO: own tasks (`true`) come back to its end after a pop, others do not.
         let mut deque: std::collections::VecDeque<bool> = (0..own).map(|_| true).collect();
-        for (pops, outside, stolen) in steps {
+        for (pops, injected, stolen) in steps {
             for _ in 0..pops {
                 if !intake.pauses() {
-                    let brought = look(&intake, deque.len(), 0, outside);
+                    let brought = look(&intake, deque.len(), 0, injected);
                     deque.extend((0..brought).map(|_| false));
                 }
                 let task = deque.pop_front();

@@ -1,4 +1,4 @@
-//! Models of what all threads share: the hint about the outside, the counts, and the threads that wait for
+//! Models of what all threads share: the hint about shared work, the counts, and the threads that wait for
 //! them.
 
 use super::*;
@@ -9,7 +9,7 @@ use crate::engine::sync_shim::{both_ways, thread};
 use crate::engine::task::cell::new_send_task;
 use std::panic::Location;
 
-/// A worker finds nothing outside and takes the hint back while a task is pushed there: the hint is back, or
+/// A worker finds no shared work and takes the hint back while a task is pushed: the hint is back, or
 /// the push saw that it was gone.
 #[test]
 fn the_flag_is_not_lowered_over_a_push() {
@@ -25,7 +25,7 @@ fn the_flag_is_not_lowered_over_a_push() {
             })
         };
         way.here();
-        shared.lower_outside_flag();
+        shared.lower_shared_flag();
         other.join().expect("no panic");
         assert!(shared.outside.is_flag_raised());
         let task = shared.outside.injector.pop().expect("pushed");

@@ -85,8 +85,8 @@ impl WatchdogFlags {
         self.rescue.store(true, Ordering::Relaxed);
     }
 
-    /// Asked by a worker that looks outside: whether it is to take what is queued at stalled workers. Said to
-    /// one worker.
+    /// Asked by a worker that looks for shared work: whether it is to take what is queued at stalled workers.
+    /// Said to one worker.
     pub(in crate::engine::scheduler) fn take_rescue(&self) -> bool {
         // Ordering: Relaxed, a hint that `order_rescue` writes; the queues order what is taken. Read
         // first: mostly it is false.

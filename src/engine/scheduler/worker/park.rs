@@ -55,7 +55,7 @@ impl Worker {
             }
             // The look may have taken a whole chain. Before its tasks were in the deque, a searcher may have
             // looked in vain, and parked.
-            self.own.notify_rest(&self.shared);
+            self.own.notify_of_any(&self.shared);
             return Some(task);
         }
         if look == LastLook::Everywhere && !self.takes_yielded() {
@@ -91,10 +91,10 @@ impl Worker {
     /// time we reach for it, another thread has it. What is pushed later finds the bit.
     fn last_look(&self, look: LastLook) -> Option<Hot> {
         let yielded = || {
-            self.take_in_yielded();
+            self.take_in_shared_yielded();
             self.own.yielded.pop()
         };
-        self.take_outside()
+        self.take_shared()
             .or_else(yielded)
             .or_else(|| if look == LastLook::Everywhere { self.steal() } else { None })
     }

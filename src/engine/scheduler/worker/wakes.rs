@@ -51,7 +51,7 @@ impl Worker {
             WokenBatch::One => {
                 // The first one is not the only one: it may have to go behind all that are queued.
                 let first = self.own.slot.next.take();
-                first.into_iter().for_each(|first| self.moved(first));
+                first.into_iter().for_each(|first| self.brought_in(first));
                 self.shared.enqueue(by(Reason::InBatch), task);
                 WokenBatch::SEVERAL
             }
@@ -72,7 +72,7 @@ impl Worker {
     /// come back to it, and each of them would move between the cores each time.
     fn notify_of_batch(&self) {
         if !self.shared.may_keep() || !self.policy.are_cheap(self.own.ready.len()) {
-            self.notify_surplus();
+            self.notify_of_more();
         }
     }
 
@@ -118,7 +118,7 @@ impl Worker {
         // Counted here, because a waker of the program's may have woken many tasks.
         let are_soon_done = || self.policy.are_soon_done(self.own.ready.len());
         if !(are_timers && self.shared.may_keep() && are_soon_done()) {
-            self.notify_surplus();
+            self.notify_of_more();
         }
     }
 }
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fair_turn_wakes_a_peer_unless_the_tasks_are_cheap_or_soon_done_after_a_rest() {
+    fn a_fair_turn_wakes_a_peer_unless_the_tasks_are_cheap_or_soon_done_after_a_sleep() {
         let few = FAIR_INTERVAL as usize;
         for (tasks, cost, sleeps) in
             [(few, None, true), (few + 1, None, false), (few + 1, Some(NANOSECOND), true)]
@@ -246,10 +246,10 @@ mod tests {
     }
 
     #[test]
-    fn the_tasks_before_a_rest_are_measured_and_the_rest_is_not() {
+    fn the_tasks_before_a_sleep_are_measured_and_the_sleep_is_not() {
         let (_shared, worker) = beside_a_parked_peer();
         let a_second_ago = Instant::now() - SECOND;
-        worker.policy.end_rest();
+        worker.policy.end_sleep();
         worker.busy_since.set(a_second_ago);
         // One of the ticks finds nothing.
         (0..5).for_each(|_| assert!(!worker.policy.is_turn_due()));

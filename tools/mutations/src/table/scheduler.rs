@@ -94,8 +94,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: PARK,
         models: "worker::loom",
-        from: "            self.own.notify_rest(&self.shared);",
-        to: "            self.notify_surplus();",
+        from: "            self.own.notify_of_any(&self.shared);",
+        to: "            self.notify_of_more();",
         breaks: "a worker keeps the second of two tasks that its last look has found",
     },
     Mutation {
@@ -313,8 +313,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: ENQUEUE,
         models: "worker::loom",
-        from: "                self.raise_outside_flag();\n                self.wake_regular(0);",
-        to: "                self.raise_outside_flag();",
+        from: "                self.raise_shared_flag();\n                self.wake_regular(0);",
+        to: "                self.raise_shared_flag();",
         breaks: "a helper that leaves a task to the workers wakes none",
     },
     Mutation {

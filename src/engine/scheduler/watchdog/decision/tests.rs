@@ -461,7 +461,7 @@ fn the_driver_thread_drains_a_closed_runtime_if_no_worker_does() {
 }
 
 #[test]
-fn a_worker_that_has_rested_is_not_stalled() {
+fn a_worker_that_has_slept_is_not_stalled() {
     let mut house = House::new(&[PARKED, PARKED]);
     house.outside = true;
     house.look_after(Duration::from_secs(9));

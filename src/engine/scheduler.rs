@@ -34,7 +34,7 @@
 //! | `here` | what the runtime asks of the calling thread |
 //! | `shared` | what all workers share |
 //! | `idle` | the word that says which workers are parked and which search |
-//! | `outside` | the queues that all workers look at, beside those of their own |
+//! | `shared_queues` | the queues that all workers share |
 //! | `slots` | what others see of one worker |
 //! | `size` | how many workers there are, and how many there should be |
 //! | `count`, `sleeps` | what the metrics say of a worker: tasks, sleeps, how long it was busy |
@@ -127,12 +127,12 @@ mod here;
 mod idle;
 mod in_place;
 mod lifecycle;
-mod outside;
 mod policy;
 mod probe;
 mod quiescence;
 mod quiet;
 mod shared;
+mod shared_queues;
 mod shutdown;
 mod size;
 mod sleeps;

@@ -446,8 +446,8 @@ impl Shared {
                     return;
                 }
             }
-            Queue::Injector => self.outside.injector.push(task),
-            Queue::SharedYielded => self.outside.yielded.push(task),
+            Queue::Injector => self.queues.injector.push(task),
+            Queue::SharedYielded => self.queues.yielded.push(task),
         }
         self.tell(notice);
     }
@@ -564,7 +564,7 @@ impl Shared {
         // Ordering: the pusher's half of the Dekker pair of scheduler.rs: push, fence, read the idle
         // word. The other half is in `Worker::sleep`.
         fence(Ordering::SeqCst);
-        self.outside.raise_flag();
+        self.queues.raise_flag();
     }
 
     /// Wakes one parked worker unless a worker is searching already.

@@ -362,7 +362,7 @@ impl Shared {
             found = true;
             self.cancel_noted(task, running);
         };
-        while let Some(task) = self.outside.injector.pop().or_else(|| self.outside.yielded.pop()) {
+        while let Some(task) = self.queues.injector.pop().or_else(|| self.queues.yielded.pop()) {
             cancel(task);
         }
         for slot in self.slots.iter() {

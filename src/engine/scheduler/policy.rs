@@ -19,8 +19,8 @@
 //!
 //! *Shared work* is what waits in the wake channel and in the queues that all workers share. After a look for
 //! it, a worker that has tasks of its own runs as many tasks as the look brought before it looks again: the
-//! *pause*. All looks of one *pass* bring in [`INTAKE`] tasks from the injector at the most. A pass begins with
-//! a look that brings something, and lasts until what was in the deque then has been popped.
+//! *pause*. All looks of one *pass* bring in [`INTAKE`] tasks from the injector at the most. A pass begins
+//! with a look that brings something, and lasts until what was in the deque then has been popped.
 //!
 //! # What its tasks cost
 //!

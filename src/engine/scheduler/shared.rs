@@ -3,9 +3,9 @@
 use super::awake_threads::AwakeThreads;
 use super::count::{ForeignTasks, WorkerCounts};
 use super::idle::Idle;
-use super::outside::Outside;
 use super::probe::{Probe, TaskEvent};
 use super::quiet::QuietWaiters;
+use super::shared_queues::SharedQueues;
 use super::shutdown::Shutdown;
 use super::size::PoolSize;
 use super::slots::{Slot, Slots};
@@ -31,7 +31,7 @@ use std::sync::OnceLock;
 /// type: a hint without a protocol.
 pub(crate) struct Shared {
     pub(super) slots: Slots,
-    pub(super) outside: Outside,
+    pub(super) queues: SharedQueues,
     pub(super) idle: Idle,
     pub(super) driver: Arc<Driver>,
     /// The worker that holds the driver's seat, or `usize::MAX`. Only a hint: which worker to wake last.
@@ -54,7 +54,7 @@ impl Shared {
     pub(crate) fn new(max_workers: usize, driver: Arc<Driver>) -> Arc<Self> {
         Arc::new(Self {
             slots: Slots::new(max_workers),
-            outside: Outside::new(),
+            queues: SharedQueues::new(),
             idle: Idle::new(max_workers),
             driver,
             seated: CachePadded::new(AtomicUsize::new(usize::MAX)),
@@ -104,18 +104,18 @@ impl Shared {
 
     /// A worker has found nothing in the queues that all workers share.
     pub(super) fn lower_shared_flag(&self) {
-        self.outside.lower_flag(|| self.outside.len() != 0);
+        self.queues.lower_flag(|| self.queues.len() != 0);
     }
 
     /// Whether a thief would find a task that has been woken or spawned. For the moments when it matters: it
     /// executes fences.
     pub(super) fn has_ready(&self) -> bool {
-        !self.outside.injector.is_empty() || self.used_slots().any(Slot::has_ready)
+        !self.queues.injector.is_empty() || self.used_slots().any(Slot::has_ready)
     }
 
     /// Whether a thief would find a task that has yielded. As for `has_ready`.
     pub(super) fn has_yielded(&self) -> bool {
-        !self.outside.yielded.is_empty() || self.used_slots().any(Slot::has_yielded)
+        !self.queues.yielded.is_empty() || self.used_slots().any(Slot::has_yielded)
     }
 
     /// Whether anything is queued.
@@ -273,7 +273,7 @@ impl Shared {
     }
 
     pub(crate) fn injected_tasks(&self) -> usize {
-        self.outside.len()
+        self.queues.len()
     }
 
     /// What one worker has done since the runtime began. Zeros if there is no such worker.

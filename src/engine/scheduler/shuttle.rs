@@ -16,8 +16,8 @@ impl Shared {
         let completed =
             self.foreign.completed.load(Ordering::SeqCst) + sum(|stats| stats.completed.get());
         assert_eq!((spawned, completed), (tasks as u64, tasks as u64), "(spawned, completed)");
-        assert!(self.outside.injector.is_empty(), "a task is left in the injector");
-        assert!(self.outside.yielded.is_empty(), "a task is left that has yielded");
+        assert!(self.queues.injector.is_empty(), "a task is left in the injector");
+        assert!(self.queues.yielded.is_empty(), "a task is left that has yielded");
         for (index, slot) in self.slots.iter().enumerate() {
             assert!(slot.steal_one().is_none(), "a task is left in deque {index}");
             assert!(slot.next.is_empty(), "a task is left in next slot {index}");

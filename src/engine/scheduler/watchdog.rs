@@ -128,7 +128,7 @@ impl Shared {
         // A worker that lowers the flag at the same time may not see the order. No task is lost by
         // that: workers look here at each fair turn without a pause, and the next look orders it again.
         self.watchdog.order_rescue();
-        self.outside.raise_flag();
+        self.queues.raise_flag();
     }
 }
 
@@ -284,8 +284,8 @@ impl WatchdogThread {
             staying,
             may_add_spare: shared.may_add_spare(),
             delivered: std::mem::take(&mut self.delivered),
-            outside: !shared.outside.injector.is_empty(),
-            yielded_outside: !shared.outside.yielded.is_empty(),
+            outside: !shared.queues.injector.is_empty(),
+            yielded_outside: !shared.queues.yielded.is_empty(),
             parked: shared.idle.parked() != 0,
             closed: shared.shutdown.is_closed(),
             attended: shared.driver.is_attended(),

@@ -66,7 +66,7 @@
 //! # Helpers
 //!
 //! A spare worker that the watchdog has started is a *helper* (`PoolSize::is_helper`): it runs what is ready,
-//! and leaves what yields to the regular workers, through `Outside::yielded`. Otherwise it
+//! and leaves what yields to the regular workers, through `SharedQueues::yielded`. Otherwise it
 //! would soon be as busy as they are, and there would be more threads that compute than cores. Only when all
 //! workers have been in one poll for long does it run what has yielded too, and only if another helper can
 //! follow it.
@@ -338,7 +338,7 @@ impl Worker {
     }
 
     fn take_injected(&self) -> Option<Hot> {
-        let task = self.shared.outside.injector.steal_into(&self.own.ready)?;
+        let task = self.shared.queues.injector.steal_into(&self.own.ready)?;
         self.own.slot.stats.from_injector.add(1 + self.own.ready.len() as u64);
         Some(task)
     }
@@ -350,7 +350,7 @@ impl Worker {
     /// Whether something may wait in the own channel or in the queues that all workers share. A hint that
     /// costs two loads of lines that are seldom written.
     fn has_shared_work(&self) -> bool {
-        !self.own.slot.channel.is_empty() || self.shared.outside.is_flag_raised()
+        !self.own.slot.channel.is_empty() || self.shared.queues.is_flag_raised()
     }
 
     /// The chosen tick, or a fair turn.
@@ -449,13 +449,13 @@ impl Worker {
 
     /// Brings in tasks that helpers have left to the workers. Returns whether there were some.
     fn take_in_shared_yielded(&self) -> bool {
-        self.takes_yielded() && self.shared.outside.yielded.move_into(&self.own.yielded, INTAKE)
+        self.takes_yielded() && self.shared.queues.yielded.move_into(&self.own.yielded, INTAKE)
     }
 
     /// Brings up to `room` tasks in from the injector. Returns how many, if there were some.
     fn take_in_injected(&self, room: usize) -> Option<usize> {
         let before = self.own.ready.len();
-        let came = self.shared.outside.injector.move_into(&self.own.ready, room);
+        let came = self.shared.queues.injector.move_into(&self.own.ready, room);
         if !came {
             self.shared.lower_shared_flag();
         }

@@ -41,7 +41,7 @@ fn a_wake_while_the_worker_blocks_in_place_is_not_left_behind() {
         let blocked = BlockedInPlace::begin(&walker);
         other.join().expect("no panic");
         assert!(shared.slots.get(0).channel.is_empty());
-        cancel(&shared, shared.outside.injector.pop(), &join);
+        cancel(&shared, shared.queues.injector.pop(), &join);
         drop(blocked);
     });
 }
@@ -57,6 +57,6 @@ fn a_wake_that_ends_after_the_worker_is_back_reaches_the_worker() {
         other.join().expect("no panic");
         assert!(shared.slots.get(0).is_active());
         let channel = || shared.slots.get(0).channel.take_all().next();
-        cancel(&shared, shared.outside.injector.pop().or_else(channel), &join);
+        cancel(&shared, shared.queues.injector.pop().or_else(channel), &join);
     });
 }

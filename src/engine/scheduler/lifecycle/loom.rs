@@ -67,7 +67,7 @@ fn a_wake_beside_a_leaving_worker_is_not_left_in_its_channel() {
         assert_eq!(work_until_surplus(&shared, &leaver, 0), AfterTasks::Stay);
         other.join().expect("no panic");
         assert!(shared.slots.get(0).channel.is_empty());
-        let task = shared.outside.injector.pop().expect("it was woken");
+        let task = shared.queues.injector.pop().expect("it was woken");
         shared.cancel(task);
         assert!(is_cancelled(join));
     });
@@ -138,7 +138,7 @@ fn a_wake_beside_the_end_is_waited_for() {
         let shared = scheduler(1);
         let (last, waiting) = (worker(&shared, 0), Waiting::new());
         let join = shared.spawn(waiting.future(), Location::caller());
-        shared.outside.injector.pop().expect("just spawned").run(&last);
+        shared.queues.injector.pop().expect("just spawned").run(&last);
         let waker = waiting.waker();
         let other = thread::spawn(move || waker.wake());
         way.here();
@@ -206,7 +206,7 @@ fn destructors_may_wait_for_each_other() {
                     },
                     Location::caller(),
                 ));
-                shared.outside.injector.pop().expect("just spawned").run(&first);
+                shared.queues.injector.pop().expect("just spawned").run(&first);
                 let waker = waiting.waker();
                 if woken {
                     waker.wake();

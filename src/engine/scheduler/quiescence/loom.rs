@@ -282,7 +282,7 @@ fn a_task_moves_behind_a_look(queue: fn(&Worker, Hot)) {
         way.here();
         look_once(&shared);
         other.join().expect("no panic");
-        let task = shared.outside.injector.pop().or_else(|| shared.outside.yielded.pop());
+        let task = shared.queues.injector.pop().or_else(|| shared.queues.yielded.pop());
         shared.cancel(task.expect("no other thread takes it"));
     });
 }
@@ -330,7 +330,7 @@ fn the_clock_waits_for_what_a_blocking_job_has_queued() {
         way.here();
         look_once(&shared);
         job.join().expect("no panic");
-        shared.cancel(shared.outside.injector.pop().expect("no other thread takes it"));
+        shared.cancel(shared.queues.injector.pop().expect("no other thread takes it"));
     });
 }
 

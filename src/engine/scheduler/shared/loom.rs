@@ -16,7 +16,7 @@ fn the_flag_is_not_lowered_over_a_push() {
     both_ways(|way| {
         let shared = scheduler(1);
         // Ordering: Relaxed, no other thread is there yet.
-        shared.outside.flag.store(true, Ordering::Relaxed);
+        shared.queues.flag.store(true, Ordering::Relaxed);
         let other = {
             let shared = shared.clone();
             thread::spawn(move || {
@@ -27,8 +27,8 @@ fn the_flag_is_not_lowered_over_a_push() {
         way.here();
         shared.lower_shared_flag();
         other.join().expect("no panic");
-        assert!(shared.outside.is_flag_raised());
-        let task = shared.outside.injector.pop().expect("pushed");
+        assert!(shared.queues.is_flag_raised());
+        let task = shared.queues.injector.pop().expect("pushed");
         shared.cancel(task);
     });
 }
@@ -60,7 +60,7 @@ fn the_cancel_of_the_last_task_ends_the_wait_for_it() {
     both_ways(|way| {
         let shared = scheduler(1);
         let join = shared.spawn(async {}, Location::caller());
-        let task = shared.outside.injector.pop().expect("just spawned");
+        let task = shared.queues.injector.pop().expect("just spawned");
         let other = {
             let shared = shared.clone();
             thread::spawn(move || shared.cancel(task))

@@ -12,7 +12,7 @@ const WATCHDOG: &str = "src/engine/scheduler/watchdog.rs";
 const SHARED: &str = "src/engine/scheduler/shared.rs";
 const LIFECYCLE: &str = "src/engine/scheduler/lifecycle.rs";
 const IN_PLACE: &str = "src/engine/scheduler/in_place.rs";
-const OUTSIDE: &str = "src/engine/scheduler/outside.rs";
+const SHARED_QUEUES: &str = "src/engine/scheduler/shared_queues.rs";
 const QUIET: &str = "src/engine/scheduler/quiet.rs";
 const SIZE: &str = "src/engine/scheduler/size.rs";
 const RECORDER: &str = "src/observe/recorder.rs";
@@ -306,9 +306,9 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: ENQUEUE,
         models: "worker::loom",
-        from: "        fence(Ordering::SeqCst);\n        self.outside.raise_flag();",
-        to: "        self.outside.raise_flag();",
-        breaks: "no fence between a push outside and the look at the idle word",
+        from: "        fence(Ordering::SeqCst);\n        self.queues.raise_flag();",
+        to: "        self.queues.raise_flag();",
+        breaks: "no fence between a push to a shared queue and the look at the idle word",
     },
     Mutation {
         file: ENQUEUE,
@@ -362,11 +362,11 @@ pub const ROWS: &[Mutation] = &[
     },
     // The counts, and the end.
     Mutation {
-        file: OUTSIDE,
+        file: SHARED_QUEUES,
         models: "shared::loom",
         from: "        if is_left() {\n            self.flag.store(true, Ordering::Relaxed);\n        }",
         to: "",
-        breaks: "the flag of the outside queues is lowered over a push",
+        breaks: "the flag of the shared queues is lowered over a push",
     },
     Mutation {
         file: COUNT,

@@ -1,11 +1,11 @@
-//! The queues that all workers look at, beside those of their own.
+//! The queues that all workers share.
 
 use crate::engine::queue::injector::Injector;
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering, fence};
 use crate::engine::task::header::Hot;
 use crossbeam_utils::CachePadded;
 
-pub(super) struct Outside {
+pub(super) struct SharedQueues {
     pub(super) injector: Injector<Hot>,
     /// Tasks that have yielded on a worker that did not keep them: a helper, or one that left.
     pub(super) yielded: Injector<Hot>,
@@ -14,7 +14,7 @@ pub(super) struct Outside {
     pub(super) flag: CachePadded<AtomicBool>,
 }
 
-impl Outside {
+impl SharedQueues {
     pub(super) fn new() -> Self {
         Self {
             injector: Injector::new(),

@@ -53,7 +53,7 @@ struct ParkerInner {
 /// What a thread that has announced its sleep does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a thread that sleeps although it has been unparked may sleep for ever"]
-pub(crate) enum Announced {
+pub(crate) enum AfterAnnounce {
     Sleep,
     /// Not sleep: it has been unparked already.
     Unparked,
@@ -92,7 +92,7 @@ impl Parker {
 
     /// Sleeps until another thread unparks this one; returns at once if that happened since the last call.
     pub(crate) fn park(&self) {
-        if self.announce(ASLEEP) == Announced::Sleep {
+        if self.announce(ASLEEP) == AfterAnnounce::Sleep {
             // std's park may return for no reason, or for a token meant for user code: only our word
             // counts. Ordering: Acquire pairs with the Release half of the swap in `unpark`, so that
             // what was published before the unpark is seen after the park.
@@ -105,7 +105,7 @@ impl Parker {
 
     /// As [`Parker::park`], but for `limit` at most.
     pub(crate) fn park_timeout(&self, limit: Duration) {
-        if self.announce(ASLEEP) == Announced::Sleep {
+        if self.announce(ASLEEP) == AfterAnnounce::Sleep {
             // One sleep and no loop: a caller with a limit looks around when the sleep is over, early or not.
             park_timeout(limit);
         }
@@ -113,7 +113,7 @@ impl Parker {
     }
 
     /// Announces that this thread is about to block in the poller.
-    pub(crate) fn enter_seat(&self) -> Announced {
+    pub(crate) fn enter_seat(&self) -> AfterAnnounce {
         self.announce(SEATED)
     }
 
@@ -122,7 +122,7 @@ impl Parker {
         self.finish();
     }
 
-    fn announce(&self, place: u32) -> Announced {
+    fn announce(&self, place: u32) -> AfterAnnounce {
         // Ordering: Acquire on success and on failure pairs with `unpark`'s Release (a token carries what was
         // published before it). No thread acquires the announcement: what its owner has looked at before is
         // ordered elsewhere, for a worker by the idle word (scheduler.rs), for the watchdog by `asleep`, for
@@ -130,7 +130,7 @@ impl Parker {
         // always leaves a token.
         let entered =
             self.inner.state.compare_exchange(EMPTY, place, Ordering::Acquire, Ordering::Acquire);
-        if entered.is_ok() { Announced::Sleep } else { Announced::Unparked }
+        if entered.is_ok() { AfterAnnounce::Sleep } else { AfterAnnounce::Unparked }
     }
 
     fn finish(&self) {
@@ -189,14 +189,14 @@ mod tests {
     #[test]
     fn a_seated_thread_is_woken_through_the_poller() {
         let parker = Parker::new();
-        assert_eq!(parker.enter_seat(), Announced::Sleep);
+        assert_eq!(parker.enter_seat(), AfterAnnounce::Sleep);
         assert_eq!(parker.unparker().unpark(), Unpark::Poller);
         assert_eq!(parker.unparker().unpark(), Unpark::Done);
         parker.leave_seat();
         assert_eq!(parker.unparker().unpark(), Unpark::Done);
-        assert_eq!(parker.enter_seat(), Announced::Unparked, "the token is still there");
+        assert_eq!(parker.enter_seat(), AfterAnnounce::Unparked, "the token is still there");
         parker.leave_seat();
-        assert_eq!(parker.enter_seat(), Announced::Sleep);
+        assert_eq!(parker.enter_seat(), AfterAnnounce::Sleep);
         parker.leave_seat();
     }
 }

@@ -71,7 +71,7 @@ pub(super) const COALESCING: u64 = 2;
 #[must_use = "a holder that sleeps although it is wanted may sleep for ever"]
 pub(super) enum AlarmSleep {
     /// It reads the timers once more, and sleeps no longer than they say.
-    Announced,
+    Begins,
     /// It does not sleep: a thread has called `wake`.
     CalledOff,
 }
@@ -113,7 +113,7 @@ impl AlarmWord {
         }
         // Ordering: partner of the fence in `deadline_moved`; see the header.
         fence(Ordering::SeqCst);
-        AlarmSleep::Announced
+        AlarmSleep::Begins
     }
 
     /// The holder has slept.

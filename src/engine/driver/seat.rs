@@ -51,7 +51,7 @@ impl SeatGuard<'_> {
         self.poller.follow(driver.clock().offset());
         let polled = match driver.fall_asleep(limit, self.poller.served) {
             MaySleep::No => self.poller.poll(Some(Duration::ZERO)),
-            MaySleep::Announced(end) => {
+            MaySleep::Until(end) => {
                 let polled = self.poller.sleep(end);
                 driver.alarm.word.rise();
                 polled
@@ -88,7 +88,7 @@ enum MaySleep {
     /// There is something to do already.
     No,
     /// Yes; the alarm word says so, and is to be reset afterwards.
-    Announced(SleepEnd),
+    Until(SleepEnd),
 }
 
 impl Driver {
@@ -108,7 +108,7 @@ impl Driver {
             // No deadline comes nearer by waiting. A new timer rings all the same, as the caller may want to
             // bring the clock there. A call that lets the clock go on rings, too.
             let limit = limit.map(whole_units);
-            return self.announced(u64::MAX, SleepEnd { now: 0, deadline: None, limit });
+            return self.fall_asleep_until(u64::MAX, SleepEnd { now: 0, deadline: None, limit });
         }
         if limit.is_none() && self.timers.next_deadline().is_none() {
             return self.fall_asleep_without_end();
@@ -120,7 +120,7 @@ impl Driver {
             // Timers that are close together wait for each other (`coalescing`). A new one is as late as the
             // others at the most, so it need not ring, nor be looked for.
             let deadline = Some(end.min(limit_at));
-            return self.announced(COALESCING, SleepEnd { now, deadline, limit: None });
+            return self.fall_asleep_until(COALESCING, SleepEnd { now, deadline, limit: None });
         }
         let wake_at = limit_at.min(self.timers.next_deadline().unwrap_or(u64::MAX));
         if wake_at <= now || self.alarm.word.announce(wake_at) == AlarmSleep::CalledOff {
@@ -130,14 +130,14 @@ impl Driver {
         let deadline = self.timers.next_deadline();
         // A timer behind the limit is the next turn's: the clock would be set for it for nothing.
         let deadline = deadline.filter(|&deadline| deadline < limit_at);
-        MaySleep::Announced(SleepEnd { now, deadline, limit })
+        MaySleep::Until(SleepEnd { now, deadline, limit })
     }
 
     /// Announces a sleep until `wake_at`; it ends at `end` at the latest.
-    fn announced(&self, wake_at: u64, end: SleepEnd) -> MaySleep {
+    fn fall_asleep_until(&self, wake_at: u64, end: SleepEnd) -> MaySleep {
         match self.alarm.word.announce(wake_at) {
             AlarmSleep::CalledOff => MaySleep::No,
-            AlarmSleep::Announced => MaySleep::Announced(end),
+            AlarmSleep::Begins => MaySleep::Until(end),
         }
     }
 
@@ -151,7 +151,7 @@ impl Driver {
             self.alarm.word.rise();
             return MaySleep::No;
         }
-        MaySleep::Announced(SleepEnd { now: 0, deadline: None, limit: None })
+        MaySleep::Until(SleepEnd { now: 0, deadline: None, limit: None })
     }
 }
 

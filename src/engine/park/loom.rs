@@ -100,7 +100,7 @@ fn a_seated_thread_is_never_left_behind() {
             }
         });
         let announced = parker.enter_seat();
-        if announced == Announced::Sleep {
+        if announced == AfterAnnounce::Sleep {
             // The poller would block here until the signal comes: it must come.
             while !poller.load(Ordering::Acquire) {
                 thread::yield_now();
@@ -160,6 +160,6 @@ fn a_token_follows_the_thread_from_the_seat_to_its_own_sleep() {
         }
         let left = other.join().expect("no panic");
         // The other way round it may be: the token came just before the thread left the seat.
-        assert!(left == Unpark::Done || (announced == Announced::Sleep && in_the_seat));
+        assert!(left == Unpark::Done || (announced == AfterAnnounce::Sleep && in_the_seat));
     });
 }

@@ -13,7 +13,7 @@
 //!
 //! # Nothing is lost
 //!
-//! *What was queued here* is in the shared queues, and the push is announced like any other from outside. *A
+//! *What was queued here* is in the shared queues, and a worker is told of it as of any push from outside. *A
 //! task whose home this is, woken meanwhile*, is pushed to the channel of an inactive slot. The pusher
 //! pushes, fences and reads `active`; the worker deactivates, fences and empties the channel: either the
 //! worker sees the push, or the pusher sees the inactive slot and moves the channel to the injector itself

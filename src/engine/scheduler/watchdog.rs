@@ -69,7 +69,7 @@ use super::probe::AfterReport;
 use super::shared::Shared;
 use super::slice;
 use crate::engine::driver::seat::SeatGuard;
-use crate::engine::park::{Announced, Parker};
+use crate::engine::park::{AfterAnnounce, Parker};
 use crate::engine::recycler::{self, QUIET};
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock};
@@ -382,7 +382,7 @@ impl WatchdogThread {
                 // After the announcement: see `rouse_to_trim`.
                 AfterLook::Sleep => (!has_trimmed && recycler::is_filled()).then_some(QUIET),
             };
-            if self.parker.enter_seat() == Announced::Sleep {
+            if self.parker.enter_seat() == AfterAnnounce::Sleep {
                 shared.turn(&mut seat, limit, &mut self.wakes);
             }
             self.parker.leave_seat();

@@ -69,7 +69,7 @@ fn a_sleep_ends_at_the_limit_or_the_earliest_timer() {
         let sleep = driver.fall_asleep(limit, 0);
         driver.alarm.word.rise();
         match sleep {
-            MaySleep::Announced(end) => Some((end.deadline, end.limit)),
+            MaySleep::Until(end) => Some((end.deadline, end.limit)),
             MaySleep::No => None,
         }
     };

@@ -1,7 +1,7 @@
 //! How a worker parks, on its own or in the driver's seat; and how it polls the driver in passing.
 
 use super::Worker;
-use crate::engine::park::Announced;
+use crate::engine::park::AfterAnnounce;
 use crate::engine::scheduler::idle::{LastLook, Unparked};
 use crate::engine::scheduler::sleeps::SleepHooks;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
@@ -122,7 +122,7 @@ impl Worker {
         // Ordering: Relaxed: `Shared::wake_below` reads it, and only prefers another worker by it.
         self.shared.seated.store(self.own.index, Ordering::Relaxed);
         let mut wakes = self.wakes.take();
-        if self.parker.enter_seat() == Announced::Sleep {
+        if self.parker.enter_seat() == AfterAnnounce::Sleep {
             self.shared.turn(&mut seat, None, &mut wakes);
         }
         self.parker.leave_seat();

@@ -104,8 +104,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: PARK,
         models: "park::loom",
-        from: "if entered.is_ok() { Announced::Sleep } else { Announced::Unparked }",
-        to: "let _ = entered;\n        self.inner.state.store(place, Ordering::Release);\n        Announced::Sleep",
+        from: "if entered.is_ok() { AfterAnnounce::Sleep } else { AfterAnnounce::Unparked }",
+        to: "let _ = entered;\n        self.inner.state.store(place, Ordering::Release);\n        AfterAnnounce::Sleep",
         breaks: "a park overwrites a token",
     },
     Mutation {

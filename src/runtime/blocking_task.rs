@@ -153,7 +153,7 @@ unsafe impl Schedule for BlockingTasks {
     }
 
     /// A blocking task never goes cold, so nothing wakes it. If it did, this would be its end.
-    fn schedule(self: Arc<Self>, task: Hot) {
+    fn schedule_from_anywhere(self: Arc<Self>, task: Hot) {
         task.cancel(&PoolThread);
     }
 }

@@ -642,7 +642,7 @@ unsafe impl Schedule for LocalShared {
         Ok(())
     }
 
-    fn schedule(self: Arc<Self>, task: Hot) {
+    fn schedule_from_anywhere(self: Arc<Self>, task: Hot) {
         self.queue.send(task);
     }
 }

@@ -422,7 +422,7 @@ unsafe impl Schedule for Shared {
         })
     }
 
-    fn schedule(self: Arc<Self>, task: Hot) {
+    fn schedule_from_anywhere(self: Arc<Self>, task: Hot) {
         self.report_outside(|| TaskEvent::Woken(task.identity()));
         self.enqueue(Pusher::Other(OutsideReason::Woken), task);
     }

@@ -36,7 +36,7 @@ pub(crate) unsafe trait Schedule: Send + Sync + Sized + 'static {
     fn schedule_here(address: *const Self, task: Hot) -> Result<(), Hot>;
 
     /// Queues `task` from any thread.
-    fn schedule(self: Arc<Self>, task: Hot);
+    fn schedule_from_anywhere(self: Arc<Self>, task: Hot);
 
     /// What is called for each task that is spawned from now on. It does not change any more once it is set.
     fn task_hooks(&self) -> Option<&TaskHooks> {
@@ -49,7 +49,7 @@ pub(crate) unsafe trait Schedule: Send + Sync + Sized + 'static {
 /// # Safety
 ///
 /// `scheduler` is the pointer of the `Arc<S>` that `task` was made with.
-pub(super) unsafe fn schedule<S: Schedule>(scheduler: *const (), task: Hot) {
+pub(super) unsafe fn queue<S: Schedule>(scheduler: *const (), task: Hot) {
     let scheduler = scheduler.cast::<S>();
     let Err(task) = S::schedule_here(scheduler, task) else {
         return;
@@ -60,7 +60,7 @@ pub(super) unsafe fn schedule<S: Schedule>(scheduler: *const (), task: Hot) {
         Arc::increment_strong_count(scheduler);
         Arc::from_raw(scheduler)
     };
-    scheduler.schedule(task);
+    scheduler.schedule_from_anywhere(task);
 }
 
 /// What a task asks of the thread that ends it, by its last poll or by cancelling it.
@@ -127,7 +127,7 @@ pub(super) struct Vtable {
     /// Moves the output to the `Poll<Result<T, JoinError>>` behind the pointer.
     pub(super) take_output: unsafe fn(NonNull<Header>, *mut ()),
     pub(super) drop_output: unsafe fn(NonNull<Header>),
-    pub(super) schedule: unsafe fn(*const (), Hot),
+    pub(super) queue: unsafe fn(*const (), Hot),
     pub(super) free: unsafe fn(NonNull<Header>),
     /// The name that the task was given.
     pub(super) name: unsafe fn(NonNull<Header>) -> Option<std::sync::Arc<str>>,
@@ -273,10 +273,10 @@ impl Hot {
     /// Queues the task, as a wake does.
     pub(crate) fn queue(self) {
         let Header { vtable, scheduler, .. } = self.header();
-        let (schedule, scheduler) = (vtable.schedule, *scheduler);
+        let (queue, scheduler) = (vtable.queue, *scheduler);
         // SAFETY: the task is not complete and cannot become so before this `Hot` has been run: the
         // scheduler is alive.
-        unsafe { schedule(scheduler, self) };
+        unsafe { queue(scheduler, self) };
     }
 
     /// Drops the future without polling it, and completes the task as cancelled.
@@ -381,7 +381,7 @@ impl TaskRef {
 
     pub(super) fn wake(&self) {
         match self.header().state.wake() {
-            Wake::Schedule => self.schedule(),
+            Wake::Schedule => self.queue_hot(),
             // A task that wakes itself in its poll has yielded: that is how a future that knows no runtime
             // yields.
             Wake::Noted => {
@@ -400,7 +400,7 @@ impl TaskRef {
             WakeOwned::Noted => {
                 current::note_wake(this.0.as_ptr().cast_const().cast());
             }
-            WakeOwned::Schedule => this.schedule(),
+            WakeOwned::Schedule => this.queue_hot(),
             // SAFETY: said to one caller only.
             WakeOwned::Free => unsafe { (this.header().vtable.free)(this.0) },
         }
@@ -408,12 +408,12 @@ impl TaskRef {
 
     pub(super) fn abort(&self) {
         if self.header().state.abort() == Wake::Schedule {
-            self.schedule();
+            self.queue_hot();
         }
     }
 
     /// The caller has just set SCHEDULED, so it makes the `Hot`.
-    fn schedule(&self) {
+    fn queue_hot(&self) {
         Hot(self.0).queue();
     }
 

@@ -32,7 +32,7 @@ unsafe impl Schedule for Queue {
         Err(task)
     }
 
-    fn schedule(self: Arc<Self>, task: Hot) {
+    fn schedule_from_anywhere(self: Arc<Self>, task: Hot) {
         self.hot.lock().push_back(task);
     }
 }

@@ -132,6 +132,7 @@ const CIRCLES: &[circles::Known] = &[
             "src/engine/scheduler/worker.rs",
             "src/engine/scheduler/worker/observed.rs",
             "src/engine/scheduler/worker/park.rs",
+            "src/engine/scheduler/worker/wakes.rs",
         ],
         "threads start each other: a worker that leaves its park starts the watchdog, which starts \
          spare workers, and a thread is known by its role",

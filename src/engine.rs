@@ -40,8 +40,8 @@
 //!   it, and each kind of thread keeps its own queues and counts.
 //! * [`blocking::Job`]: the pool runs what it is given. The jobs are made in `runtime`, because most are
 //!   tasks.
-//! * [`scheduler::Probe`]: the threads of a scheduler report what they do, and the watchdog when it has looked.
-//!   `observe` keeps what people read of that.
+//! * [`scheduler::Probe`]: the threads of a scheduler report what they do, and the watchdog when it has
+//!   looked. `observe` keeps what people read of that.
 //! * [`scheduler::CountsRoots`]: a root counts itself while it is awake. A runtime without workers, which is
 //!   built in `runtime`, has a count of its own.
 //! * [`task::panics`]: `runtime` gives it the functions to call when a task has panicked, so that tasks which

@@ -6,8 +6,8 @@ use liten::runtime::{Builder, LocalRuntime};
 use liten::task::{LocalSet, spawn, spawn_blocking, spawn_local, spawn_pinned};
 use std::backtrace::Backtrace;
 
-/// The most between the task's own functions and those of the test, or of std's threads. This counts functions
-/// that are in line, too, which a backtrace has where there is debug information.
+/// The most between the task's own functions and those of the test, or of std's threads. This counts
+/// functions that are in line, too, which a backtrace has where there is debug information.
 const MOST: usize = 25;
 
 /// The most around a task of a `LocalSet`, which is polled by the root that it is a part of.

@@ -117,8 +117,8 @@ pub(super) enum Alone {
 pub(super) struct Policy {
     /// Ticks until the next fair turn, or until the chosen tick.
     until_fair: Cell<u32>,
-    /// How many ticks there are from the tick that a probe has chosen (probe.rs) to the next fair turn. 0: none
-    /// is chosen.
+    /// How many ticks there are from the tick that a probe has chosen (probe.rs) to the next fair turn. 0:
+    /// none is chosen.
     after_chosen: Cell<u32>,
     /// What `until_fair` was when the clock was last read, so that the difference is the number of ticks
     /// since. One more if it was read in a fair turn: the tick of that turn also runs a task.

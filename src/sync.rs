@@ -41,11 +41,12 @@ mod permits;
 mod rwlock;
 mod semaphore;
 mod set_once;
+mod try_lock_error;
 pub mod watch;
 
 pub use self::barrier::{Barrier, BarrierWaitResult};
 pub use self::mutex::{
-    MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard, TryLockError,
+    MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard,
 };
 pub use self::notify::Notify;
 pub use self::once_cell::{OnceCell, SetError};
@@ -57,6 +58,7 @@ pub use self::semaphore::{
     AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,
 };
 pub use self::set_once::{SetOnce, SetOnceError};
+pub use self::try_lock_error::TryLockError;
 
 /// The futures that methods of this module return, as types with a name.
 pub mod futures {

@@ -190,17 +190,8 @@ const CIRCLES: &[circles::Known] = &[
         "an executor knows whether it polls on this thread, and the thread knows which executor does",
     ),
     (
-        &[
-            "src/sync/guarded.rs",
-            "src/sync/mutex.rs",
-            "src/sync/mutex/guard.rs",
-            "src/sync/mutex/mapped.rs",
-            "src/sync/rwlock.rs",
-            "src/sync/rwlock/mapped.rs",
-            "src/sync/rwlock/read.rs",
-            "src/sync/rwlock/write.rs",
-        ],
-        "locks make guards, and guards name their locks",
+        &["src/sync/mutex.rs", "src/sync/mutex/guard.rs", "src/sync/mutex/mapped.rs"],
+        "a mutex makes guards, and guards name their mutex",
     ),
     (
         &[
@@ -212,6 +203,10 @@ const CIRCLES: &[circles::Known] = &[
         "senders make permits and weak senders, from which senders come back",
     ),
     (&["src/sync/notify.rs", "src/sync/notify/notified.rs"], "a future of the type that makes it"),
+    (
+        &["src/sync/rwlock.rs", "src/sync/rwlock/read.rs", "src/sync/rwlock/write.rs"],
+        "a lock makes guards, and guards name their lock",
+    ),
     (
         &["src/sync/semaphore.rs", "src/sync/semaphore/permit.rs"],
         "a permit goes back to the semaphore that has given it",
@@ -230,7 +225,7 @@ const UNSAFE: Confined = Confined {
         ("src/engine/location.rs", "a place in the source, behind an atomic pointer"),
         ("src/engine/recycler.rs", "uninitialised memory, linked while it is free"),
         ("src/engine/wakers/wait_list.rs", "links inside the futures that wait"),
-        ("src/sync/guarded.rs", "data behind permits, and pointers into it"),
+        ("src/sync/guarded", "data behind permits, and pointers into it"),
         ("src/sync/once_cell.rs", "a value that is written once, by the holder of a permit"),
         ("src/engine/queue/wake_channel.rs", "links inside the tasks"),
         ("src/engine/queue/next_slot.rs", "makes a task again from its link"),

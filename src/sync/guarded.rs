@@ -1,6 +1,8 @@
-//! Data beside the permits that guard it: what [`Mutex`] and [`RwLock`] are made of.
+//! Data beside the permits that guard it: what [`Mutex`](super::Mutex) and
+//! [`RwLock`](super::RwLock) are made of.
 //!
-//! All `unsafe` of both locks is in this file; their guards are made of its parts:
+//! All `unsafe` of both locks is in this file, and in `guarded/locks.rs`, which says where each lock has its
+//! data. Their guards are made of these parts:
 //!
 //! | part | what it has | what it allows |
 //! |---|---|---|
@@ -22,9 +24,10 @@
 //! that its references are valid until that function returns, but it releases the lock before.
 #![allow(unsafe_code)]
 
-use super::mutex::{Mutex, TryLockError};
+mod locks;
+
 use super::permits::{Closed, Owner, Permits};
-use super::rwlock::RwLock;
+use super::try_lock_error::TryLockError;
 use crate::engine::sync_shim::const_fn;
 use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
@@ -109,30 +112,6 @@ pub(super) unsafe trait Lock {
     const OWNER: Owner;
 
     fn guarded(&self) -> &Guarded<Self::Data, Self::All>;
-}
-
-// SAFETY: always this field.
-unsafe impl<T: ?Sized> Lock for Mutex<T> {
-    type Data = T;
-    type All = One;
-    const OWNER: Owner = Owner::Mutex;
-
-    #[inline]
-    fn guarded(&self) -> &Guarded<T, One> {
-        &self.guarded
-    }
-}
-
-// SAFETY: always this field.
-unsafe impl<T: ?Sized> Lock for RwLock<T> {
-    type Data = T;
-    type All = u32;
-    const OWNER: Owner = Owner::RwLock;
-
-    #[inline]
-    fn guarded(&self) -> &Guarded<T, u32> {
-        &self.guarded
-    }
 }
 
 /// A way to a lock's permits: a reference to the lock or to the permits themselves, or an `Arc`.

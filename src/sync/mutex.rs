@@ -7,7 +7,7 @@ pub use self::guard::{MutexGuard, OwnedMutexGuard};
 pub use self::mapped::{MappedMutexGuard, OwnedMappedMutexGuard};
 
 use super::guarded::{Guarded, Held, One};
-use crate::engine::impls::impl_error;
+use super::try_lock_error::TryLockError;
 use crate::engine::sync_shim::const_fn;
 use crate::runtime::block_on::wait_outside;
 use std::sync::Arc;
@@ -207,12 +207,6 @@ impl<T: ?Sized> Mutex<T> {
 }
 
 lock_impls!(Mutex, "Mutex", try_lock);
-
-/// The lock is taken; returned by the `try_` methods of [`Mutex`] and [`RwLock`](super::RwLock).
-#[derive(Debug)]
-pub struct TryLockError(pub(super) ());
-
-impl_error!([] TryLockError, "operation would block");
 
 #[cfg(all(test, liten_loom))]
 mod loom;

@@ -1,15 +1,15 @@
 //! A lock for data that either many tasks read at the same time, or one task changes.
 
-mod mapped;
 mod read;
 mod write;
 
-pub use self::mapped::{OwnedRwLockMappedWriteGuard, RwLockMappedWriteGuard};
 pub use self::read::{OwnedRwLockReadGuard, RwLockReadGuard};
-pub use self::write::{OwnedRwLockWriteGuard, RwLockWriteGuard};
+pub use self::write::{
+    OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard, RwLockMappedWriteGuard, RwLockWriteGuard,
+};
 
 use super::guarded::{Guarded, Held};
-use super::mutex::TryLockError;
+use super::try_lock_error::TryLockError;
 use crate::engine::sync_shim::const_fn;
 use crate::engine::tokio_note::{NOTE, noted};
 use crate::runtime::block_on::wait_outside;

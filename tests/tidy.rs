@@ -194,13 +194,8 @@ const CIRCLES: &[circles::Known] = &[
         "a mutex makes guards, and guards name their mutex",
     ),
     (
-        &[
-            "src/sync/mpsc/bounded.rs",
-            "src/sync/mpsc/permit.rs",
-            "src/sync/mpsc/unbounded.rs",
-            "src/sync/mpsc/weak.rs",
-        ],
-        "senders make permits and weak senders, from which senders come back",
+        &["src/sync/mpsc/bounded.rs", "src/sync/mpsc/permit.rs"],
+        "a sender makes permits, and an owned permit gives its sender back",
     ),
     (&["src/sync/notify.rs", "src/sync/notify/notified.rs"], "a future of the type that makes it"),
     (

@@ -90,13 +90,11 @@ mod receiver;
 mod room;
 mod shared;
 mod unbounded;
-mod weak;
 
-pub use self::bounded::{Sender, channel};
+pub use self::bounded::{Sender, WeakSender, channel};
 pub use self::permit::{OwnedPermit, Permit, PermitIterator};
 pub use self::receiver::{Receiver, UnboundedReceiver};
-pub use self::unbounded::{UnboundedSender, unbounded_channel};
-pub use self::weak::{WeakSender, WeakUnboundedSender};
+pub use self::unbounded::{UnboundedSender, WeakUnboundedSender, unbounded_channel};
 
 #[cfg(all(test, liten_loom))]
 mod loom;

@@ -1,12 +1,11 @@
-//! Channels with a bound, and their senders.
+//! Channels with a bound, and their senders, also those that do not keep their channel open.
 
 use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::permit::{OwnedPermit, Permit, PermitIterator};
 use super::receive::Rx;
 use super::receiver::Receiver;
 use super::room::{Bounded, Room};
-use super::shared::{Shared, Tx};
-use super::weak::WeakSender;
+use super::shared::{Shared, Tx, WeakTx};
 use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Arc;
 use crate::engine::tokio_note::{NOTE, noted};
@@ -347,3 +346,38 @@ impl<T> Sender<T> {
 clones!(Sender);
 
 impl_debug!([T] Sender<T>, this => "Sender" { channel: this.tx.shared });
+
+/// Can be made a [`Sender`] again, and does not keep the channel open; made by [`Sender::downgrade`].
+///
+/// When all senders have been dropped, the receiver learns that no message will come, although there may be
+/// weak senders.
+///
+/// # Examples
+///
+/// ```
+/// # liten::block_on(async {
+/// let (sender, mut receiver) = liten::sync::mpsc::channel(1);
+/// let weak = sender.downgrade();
+/// sender.send(1).await.unwrap();
+/// drop(sender);
+/// assert!(weak.upgrade().is_none());
+/// assert_eq!(receiver.recv().await, Some(1));
+/// assert_eq!(receiver.recv().await, None);
+/// # });
+/// ```
+pub struct WeakSender<T> {
+    tx: WeakTx<T, Bounded>,
+}
+
+impl<T> WeakSender<T> {
+    /// Returns a sender; `None` if all senders have been dropped.
+    pub fn upgrade(&self) -> Option<Sender<T>> {
+        self.tx.upgrade().map(|tx| Sender { tx })
+    }
+
+    counts!();
+}
+
+clones!(WeakSender);
+
+impl_debug!([T] WeakSender<T>, "WeakSender");

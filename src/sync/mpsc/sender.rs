@@ -68,11 +68,11 @@ macro_rules! sender_methods {
 
 /// Each clone counts as a sender, or as a weak one.
 macro_rules! clones {
-    ($($handle:ident)*) => {$(
+    ($handle:ident) => {
         impl<T> Clone for $handle<T> {
             fn clone(&self) -> Self {
                 Self { tx: self.tx.clone() }
             }
         }
-    )*};
+    };
 }

@@ -1,11 +1,10 @@
-//! Channels without a bound.
+//! Channels without a bound, and their senders, also those that do not keep their channel open.
 
 use super::error::SendError;
 use super::receive::Rx;
 use super::receiver::UnboundedReceiver;
 use super::room::{Room, Unbounded};
-use super::shared::{Shared, Tx};
-use super::weak::WeakUnboundedSender;
+use super::shared::{Shared, Tx, WeakTx};
 use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Arc;
 
@@ -32,7 +31,7 @@ pub fn unbounded_channel<T>() -> (UnboundedSender<T>, UnboundedReceiver<T>) {
 
 /// Sends messages to an [`UnboundedReceiver`]; may be cloned. Made by [`unbounded_channel`].
 pub struct UnboundedSender<T> {
-    pub(super) tx: Tx<T, Unbounded>,
+    tx: Tx<T, Unbounded>,
 }
 
 impl<T> UnboundedSender<T> {
@@ -53,3 +52,39 @@ impl<T> UnboundedSender<T> {
 clones!(UnboundedSender);
 
 impl_debug!([T] UnboundedSender<T>, this => "UnboundedSender" { channel: this.tx.shared });
+
+/// Can be made an [`UnboundedSender`] again, and does not keep the channel open; made by
+/// [`UnboundedSender::downgrade`].
+///
+/// When all senders have been dropped, the receiver learns that no message will come, although there may be
+/// weak senders.
+///
+/// # Examples
+///
+/// ```
+/// # liten::block_on(async {
+/// let (sender, mut receiver) = liten::sync::mpsc::unbounded_channel();
+/// let weak = sender.downgrade();
+/// sender.send(1).unwrap();
+/// drop(sender);
+/// assert!(weak.upgrade().is_none());
+/// assert_eq!(receiver.recv().await, Some(1));
+/// assert_eq!(receiver.recv().await, None);
+/// # });
+/// ```
+pub struct WeakUnboundedSender<T> {
+    tx: WeakTx<T, Unbounded>,
+}
+
+impl<T> WeakUnboundedSender<T> {
+    /// Returns a sender; `None` if all senders have been dropped.
+    pub fn upgrade(&self) -> Option<UnboundedSender<T>> {
+        self.tx.upgrade().map(|tx| UnboundedSender { tx })
+    }
+
+    counts!();
+}
+
+clones!(WeakUnboundedSender);
+
+impl_debug!([T] WeakUnboundedSender<T>, "WeakUnboundedSender");

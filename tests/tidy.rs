@@ -146,13 +146,8 @@ const CIRCLES: &[circles::Known] = &[
         "what one system adds to a stream is beside it, and the kind of its address is asked there",
     ),
     (
-        &[
-            "src/net/tcp/listener.rs",
-            "src/net/tcp/socket.rs",
-            "src/net/tcp/stream.rs",
-            "src/net/winsock.rs",
-        ],
-        "a socket becomes a listener or a stream, and both are made by way of a socket",
+        &["src/net/tcp/listener.rs", "src/net/tcp/socket.rs"],
+        "a socket becomes a listener, and a listener is made by way of a socket",
     ),
     (
         &["src/net/unix/pipe.rs", "src/net/unix/pipe/end.rs"],

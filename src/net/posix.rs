@@ -1,11 +1,11 @@
-//! What is Unix only: file descriptors, options that Winsock lacks, and how it says "not yet".
+//! What is done in Unix' own way: the descriptor of a socket, and how `connect` says "not yet".
 
-use super::unix::pipe::{Receiver, Sender};
-use super::{TcpListener, TcpSocket, TcpStream, UdpSocket, UnixDatagram, UnixListener, UnixStream};
+mod faces;
+
 use nix::libc;
-use socket2::SockRef;
+use socket2::Socket;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::AsRawFd;
 
 /// Whether `connect` failed only because the connection is still being made.
 pub(super) fn is_in_progress(error: &io::Error) -> bool {
@@ -19,66 +19,6 @@ pub(super) fn descriptor(socket: &impl AsRawFd) -> Option<i32> {
 
 /// Prepares a listener for taking over an address whose old connections have not run out yet, as the
 /// standard library does.
-pub(super) fn allow_quick_rebind(socket: &TcpSocket) -> io::Result<()> {
-    socket.set_reuseaddr(true)
-}
-
-impl TcpSocket {
-    options! {
-        |this| this.inner();
-        /// Returns whether other sockets may listen on the same address and port (`SO_REUSEPORT`). Unix only.
-        reuseport() -> bool: reuse_port;
-        /// Lets several sockets listen on the same address and port (`SO_REUSEPORT`). Unix only.
-        set_reuseport(on: bool) -> (): set_reuse_port;
-    }
-}
-
-/// The field of an IPv6 packet that asks routers for a certain treatment.
-macro_rules! traffic_class {
-    ($($face:ty)*) => {$(
-        impl $face {
-            options! {
-                |this| SockRef::from(this);
-                /// Returns the traffic class in outgoing IPv6 packets (`IPV6_TCLASS`). Unix only. An IPv4
-                /// socket has none.
-                tclass_v6() -> u32: tclass_v6;
-                /// Sets the traffic class in outgoing IPv6 packets (`IPV6_TCLASS`), 0 to 255. Unix only. An
-                /// IPv4 socket has none.
-                set_tclass_v6(class: u32) -> (): set_tclass_v6;
-            }
-        }
-    )*};
-}
-
-traffic_class!(TcpSocket UdpSocket);
-
-/// Lends the file descriptor that the expression names.
-macro_rules! descriptor {
-    ($($face:ty: |$this:ident| $inner:expr;)*) => {$(
-        impl AsFd for $face {
-            fn as_fd(&self) -> BorrowedFd<'_> {
-                let $this = self;
-                $inner.as_fd()
-            }
-        }
-
-        impl AsRawFd for $face {
-            fn as_raw_fd(&self) -> RawFd {
-                let $this = self;
-                $inner.as_raw_fd()
-            }
-        }
-    )*};
-}
-
-descriptor! {
-    TcpListener: |this| this.io;
-    TcpStream: |this| this.io;
-    TcpSocket: |this| this.inner();
-    UdpSocket: |this| this.io;
-    UnixDatagram: |this| this.io;
-    UnixListener: |this| this.io;
-    UnixStream: |this| this.io;
-    Receiver: |this| this.io;
-    Sender: |this| this.io;
+pub(super) fn allow_quick_rebind(socket: &Socket) -> io::Result<()> {
+    socket.set_reuse_address(true)
 }

@@ -77,7 +77,7 @@ impl TcpListener {
 
     fn bind_to(driver: &Arc<Driver>, address: SocketAddr) -> io::Result<Self> {
         let socket = TcpSocket::for_address(address)?;
-        system::allow_quick_rebind(&socket)?;
+        system::allow_quick_rebind(socket.inner())?;
         socket.bind(address)?;
         socket.listen_with(driver, BACKLOG)
     }

@@ -176,13 +176,9 @@ const CIRCLES: &[circles::Known] = &[
          thread's context is a handle",
     ),
     (
-        &[
-            "src/runtime/local.rs",
-            "src/runtime/local/queue.rs",
-            "src/runtime/local/run.rs",
-            "src/runtime/local_thread.rs",
-        ],
-        "an executor knows whether it polls on this thread, and the thread knows which executor does",
+        &["src/runtime/local.rs", "src/runtime/local/run.rs", "src/runtime/local_thread.rs"],
+        "an executor knows whether it polls on this thread, and the thread knows which executor does; \
+         `run` is a future of the executor that makes it",
     ),
     (
         &["src/sync/mutex.rs", "src/sync/mutex/guard.rs", "src/sync/mutex/mapped.rs"],

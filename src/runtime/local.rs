@@ -25,7 +25,7 @@ use super::tokio_words;
 use crate::engine::impls::{impl_debug, impl_default};
 use crate::engine::scoped::Scoped;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
-use crate::engine::sync_shim::{Arc, Used, thread};
+use crate::engine::sync_shim::{Arc, thread};
 use crate::engine::task::cell::{new_send_task, new_task};
 use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner, Schedule};
 use crate::engine::task::hooks::TaskHooks;
@@ -33,7 +33,7 @@ use crate::engine::task::origin::Origin;
 use crate::engine::task::registry::{ListEntry, Registry};
 use crate::engine::task::running::Running;
 use crate::engine::task::{JoinHandle, RunningTask, TaskId};
-use queue::{AtHome, Home, Next, Queue, Visit};
+use queue::{AtHome, Home, Next, Queue, TASKS, Visit};
 use run::Run;
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -54,9 +54,6 @@ const TURN: usize = 61;
 /// How often in one such poll tasks that have yielded run again at the most, while nothing else is ready.
 /// After each poll comes a look at the driver, a system call that costs as much as twenty of theirs.
 const AGAIN: usize = 8;
-
-/// Noted before a task is pushed: until then no executor has one.
-static TASKS: Used = Used::new();
 
 /// Runs tasks that need not be `Send` and may borrow from the caller.
 ///

@@ -41,10 +41,10 @@
 //! `a_task_that_yields_is_not_left_to_a_visit_that_is_dropped`.
 #![allow(unsafe_code)]
 
-use super::{Hot, TASKS};
 use crate::engine::scoped::{Replaced, replaced};
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::engine::sync_shim::{UnsafeCell, modelled_thread_local};
+use crate::engine::sync_shim::{UnsafeCell, Used, modelled_thread_local};
+use crate::engine::task::header::Hot;
 use crate::engine::wakers::{self, Locked, Place, WaitList, is_before};
 use pin_project_lite::pin_project;
 use std::cell::Cell;
@@ -57,6 +57,9 @@ use std::task::{Context, Poll, Waker};
 
 /// How many places for tasks each half keeps while it is empty.
 const MOST_PLACES: usize = 256;
+
+/// Noted before a task is pushed: until then no executor has one.
+pub(super) static TASKS: Used = Used::new();
 
 modelled_thread_local! {
     /// The queue whose own half this thread may touch: compared, never followed.

@@ -1,8 +1,8 @@
 //! A root beside the tasks of an executor.
 
-use super::queue::Visit;
+use super::LocalExecutor;
+use super::queue::{TASKS, Visit};
 use super::root::Root;
-use super::{LocalExecutor, TASKS};
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::mem;

@@ -7,7 +7,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// A poll that has held up its worker for long; given to the function of
-/// [`Builder::on_slow_poll`](super::Builder::on_slow_poll).
+/// [`Builder::on_slow_poll`](crate::runtime::Builder::on_slow_poll).
 #[derive(Debug, Clone)]
 pub struct SlowPoll {
     pub(crate) worker: usize,

@@ -21,59 +21,70 @@ pub(crate) fn with_spares(workers: usize, spares: usize) -> Runtime {
 #[test]
 fn a_spare_serves_everything_while_all_workers_are_blocked() {
     guarded(|| {
-        let runtime = Builder::new_multi_thread().worker_threads(2).build().unwrap();
-        let other = occupy(&runtime, 1);
-        let (woken, outside) = (Bell::default(), Bell::default());
-        let (told, tell) = mpsc::channel();
-        let arrived = |what: &'static str| {
-            let told = told.clone();
-            move || told.send(what).unwrap()
-        };
-        let (waits, slot) = (woken.clone(), arrived("next slot"));
-        drop(runtime.spawn(async move {
-            waits.wait().await;
-            slot();
-        }));
-        let (waits, channel) = (outside.clone(), arrived("wake channel"));
-        drop(runtime.spawn(async move {
-            waits.wait().await;
-            channel();
-        }));
-        until(|| woken.waiting() == 1 && outside.waiting() == 1);
-        let (mut client, mut server) = runtime.block_on(tcp_pair());
-        let (timer, socket) = (arrived("timer"), arrived("socket"));
-        drop(runtime.spawn(async move {
-            liten::time::sleep(Duration::from_millis(5)).await;
-            timer();
-        }));
-        drop(runtime.spawn(async move {
-            server.read_exact(&mut [0; 5]).await.unwrap();
-            socket();
-        }));
-        // The last free worker.
-        let (deque, (release, released)) = (arrived("deque"), mpsc::channel::<()>());
-        let (stuck, is_stuck) = mpsc::channel();
-        let blocker = runtime.spawn(async move {
-            drop(liten::spawn(async move { deque() }));
-            woken.ring();
-            stuck.send(()).unwrap();
-            let _ = released.recv();
-        });
-        is_stuck.recv().unwrap();
-        outside.ring();
-        let injector = arrived("injector");
-        drop(runtime.spawn(async move { injector() }));
-        runtime.block_on(client.write_all(b"hello")).unwrap();
-        let mut arrived: Vec<_> = (0..6).map(|_| tell.recv().unwrap()).collect();
-        arrived.sort_unstable();
-        assert_eq!(arrived, ["deque", "injector", "next slot", "socket", "timer", "wake channel"]);
-        assert!(runtime.metrics().num_spare_workers() >= 1);
-        assert_eq!(runtime.metrics().num_workers(), 2, "a spare is none of those asked for");
-        until(|| runtime.metrics().blocked_poll_count() >= 2);
-        drop((release, other));
-        runtime.block_on(blocker).unwrap();
-        runtime.block_until_completion();
+        // Once more each time that a spare was there before the last worker was blocked, because the system did
+        // not let that one run for long.
+        assert!((0..20).any(|_| is_served_while_all_workers_are_blocked()));
     });
+}
+
+/// Blocks both workers, one of them with something in each place where tasks and events wait. Returns whether it
+/// was a worker that the second task has blocked.
+fn is_served_while_all_workers_are_blocked() -> bool {
+    let runtime = Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let other = occupy(&runtime, 1);
+    let (woken, outside) = (Bell::default(), Bell::default());
+    let (told, tell) = mpsc::channel();
+    let arrived = |what: &'static str| {
+        let told = told.clone();
+        move || told.send(what).unwrap()
+    };
+    let (waits, slot) = (woken.clone(), arrived("next slot"));
+    drop(runtime.spawn(async move {
+        waits.wait().await;
+        slot();
+    }));
+    let (waits, channel) = (outside.clone(), arrived("wake channel"));
+    drop(runtime.spawn(async move {
+        waits.wait().await;
+        channel();
+    }));
+    until(|| woken.waiting() == 1 && outside.waiting() == 1);
+    let (mut client, mut server) = runtime.block_on(tcp_pair());
+    let (timer, socket) = (arrived("timer"), arrived("socket"));
+    drop(runtime.spawn(async move {
+        liten::time::sleep(Duration::from_millis(5)).await;
+        timer();
+    }));
+    drop(runtime.spawn(async move {
+        server.read_exact(&mut [0; 5]).await.unwrap();
+        socket();
+    }));
+    // The last free worker.
+    let (deque, (release, released)) = (arrived("deque"), mpsc::channel::<()>());
+    let (stuck, is_stuck) = mpsc::channel();
+    let blocker = runtime.spawn(async move {
+        drop(liten::spawn(async move { deque() }));
+        woken.ring();
+        stuck.send(liten::runtime::worker_index().unwrap() < 2).unwrap();
+        let _ = released.recv();
+    });
+    let is_a_worker = is_stuck.recv().unwrap();
+    outside.ring();
+    let injector = arrived("injector");
+    drop(runtime.spawn(async move { injector() }));
+    runtime.block_on(client.write_all(b"hello")).unwrap();
+    let mut arrived: Vec<_> = (0..6).map(|_| tell.recv().unwrap()).collect();
+    arrived.sort_unstable();
+    assert_eq!(arrived, ["deque", "injector", "next slot", "socket", "timer", "wake channel"]);
+    assert!(runtime.metrics().num_spare_workers() >= 1);
+    assert_eq!(runtime.metrics().num_workers(), 2, "a spare is none of those asked for");
+    if is_a_worker {
+        until(|| runtime.metrics().blocked_poll_count() >= 2);
+    }
+    drop((release, other));
+    runtime.block_on(blocker).unwrap();
+    runtime.block_until_completion();
+    is_a_worker
 }
 
 #[test]

@@ -42,8 +42,6 @@
 //!   tasks.
 //! * [`scheduler::Probe`]: the threads of a scheduler report what they do, and the watchdog when it has
 //!   looked. `observe` keeps what people read of that.
-//! * [`scheduler::CountsRoots`]: a root counts itself while it is awake. A runtime without workers, which is
-//!   built in `runtime`, has a count of its own.
 //! * [`task::panics`]: `runtime` gives it the functions to call when a task has panicked, so that tasks which
 //!   do not panic pay nothing.
 //! * [`task::traced`]: `insight` gives it the functions to call in a poll that notes where its task waits.

@@ -142,13 +142,14 @@ mod threads;
 mod watchdog;
 mod worker;
 
+pub(crate) use awake_threads::AwakeThreads;
 pub(crate) use count::{Count, WorkerCounts};
 pub(crate) use here::{
     Here, enter_root, here, is_polling, report_panic, set_current, wake_together, worker_index,
 };
 pub(crate) use in_place::{block_in_place, is_blocked_in_place};
 pub(crate) use probe::{AfterReport, Probe, TaskEvent, WorkerProbe};
-pub(crate) use quiescence::{CountsRoots, Presence};
+pub(crate) use quiescence::Presence;
 pub(crate) use shared::{Shared, WorkerEntry};
 pub(crate) use sleeps::{SleepHooks, Sleeps};
 pub(crate) use slots::MAX_WORKERS;

@@ -32,7 +32,7 @@
 //! of pinned tasks). Those are counted while they are awake, by their thread or by what wakes them
 //! (`Presence`), and so is each coming. The last one that goes to sleep wakes the thread that drives.
 //!
-//! `Others::look` reads that no root is awake, then that there is no work, then that no root has come
+//! `look` reads that no root is awake, then that there is no work, then that no root has come
 //! meanwhile: so both hold at the second step. Asked one after the other without the third, a root could
 //! begin work after the one look and sleep before the other. After that only wakes by the thread that drives,
 //! or by threads that the runtime does not know, could wake a root, and after a turn with wakes it asks
@@ -59,9 +59,8 @@ use super::local::{LocalShared, Placed, SendExecutor};
 use super::local_thread::in_local;
 use super::root_future::AnyRoot;
 use crate::engine::driver::Driver;
-use crate::engine::scheduler::{CountsRoots, Presence};
+use crate::engine::scheduler::{AwakeThreads, Presence};
 use crate::engine::sync_shim::Arc;
-use crate::engine::sync_shim::atomic::{AtomicU64, Ordering, fence};
 use crate::engine::wakers::WaitList;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -74,60 +73,21 @@ pub(super) struct CurrentThread {
     line: WaitList<Option<SendExecutor>>,
     /// Roots that wait until no task is alive.
     quiet: WaitList<()>,
-    others: Arc<Others>,
+    /// The roots that are awake on threads which do not drive.
+    others: Arc<AwakeThreads>,
 }
 
-/// The roots that are awake on threads which do not drive.
-struct Others {
-    /// How many are awake in the lower half, how many have come so far in the upper.
-    word: AtomicU64,
-    driver: Arc<Driver>,
-}
-
-const CAME: u64 = 1 << 32;
-const AWAKE_MASK: u64 = CAME - 1;
-
-impl Others {
-    fn new(driver: Arc<Driver>) -> Arc<Self> {
-        Arc::new(Self { word: AtomicU64::new(0), driver })
+/// Whether no root is awake that another thread polls, and `no_work` says that there is no blocking work, at
+/// one moment. Asked by the thread that drives while the clock stands still.
+fn look(others: &AwakeThreads, no_work: &dyn Fn() -> bool) -> OthersIdle {
+    let seen = others.read();
+    if seen.is_none() {
+        return OthersIdle { roots: false, all: false };
     }
-
-    /// Whether none is awake, and `no_work` says that there is no blocking work, at one moment. Asked by the
-    /// thread that drives while the clock stands still.
-    fn look(&self, no_work: &dyn Fn() -> bool) -> OthersIdle {
-        // Ordering: SeqCst fence, Dekker with `remove_awake`: stop the clock, fence, look at the count; leave
-        // the count, fence, look at the clock. Acquire pairs with `remove_awake`: what those roots woke is
-        // seen.
-        fence(Ordering::SeqCst);
-        let seen = self.word.load(Ordering::Acquire);
-        if seen & AWAKE_MASK != 0 {
-            return OthersIdle { roots: false, all: false };
-        }
-        let no_work = no_work();
-        // Ordering: Acquire pairs with `remove_awake` once more. Work that has ended has counted the root
-        // that it woke before; the lock of the pool passes that on.
-        let still = self.word.load(Ordering::Acquire) == seen;
-        OthersIdle { roots: still, all: still && no_work }
-    }
-}
-
-impl CountsRoots for Others {
-    fn add_awake(&self) {
-        // Ordering: AcqRel pairs with all other comings and goings: the count passes on what the threads that
-        // were counted before have done.
-        self.word.fetch_add(CAME + 1, Ordering::AcqRel);
-    }
-
-    fn remove_awake(&self) {
-        // Ordering: AcqRel, as in `add_awake`; Release also pairs with the Acquire in `look`.
-        if self.word.fetch_sub(1, Ordering::AcqRel) & AWAKE_MASK == 1 {
-            // Ordering: SeqCst, see `look`.
-            fence(Ordering::SeqCst);
-            if self.driver.clock().is_stopped() {
-                self.driver.wake();
-            }
-        }
-    }
+    let no_work = no_work();
+    // Work that has ended has counted the root that it woke before; the lock of the pool passes that on.
+    let still = others.read() == seen;
+    OthersIdle { roots: still, all: still && no_work }
 }
 
 impl CurrentThread {
@@ -137,7 +97,7 @@ impl CurrentThread {
             local: executor.shared().clone(),
             line: WaitList::new(Some(executor)),
             quiet: WaitList::new(()),
-            others: Others::new(driver),
+            others: Arc::new(AwakeThreads::new(driver)),
         }
     }
 
@@ -167,10 +127,10 @@ impl CurrentThread {
                 AfterLine::Done => return,
             },
         };
-        let others_idle = || self.others.look(no_work);
+        let others_idle = || look(&self.others, no_work);
         let executor = driving.executor.as_ref().expect("taken by drop only");
         let mut run = pin!(executor.run(root));
-        drive(&self.others.driver, around, &others_idle, |cx| {
+        drive(self.others.driver(), around, &others_idle, |cx| {
             let polled = run.as_mut().poll(cx);
             driving.tell_quiet();
             polled

@@ -1,38 +1,83 @@
-//! How many threads are awake, and how often that has changed, in one word. For what: quiescence.rs.
+//! How many threads of a runtime are awake, and how often that has changed, in one word.
+//!
+//! A paused clock jumps when all of them wait. Which threads count, and why nothing is runnable then, is said
+//! in quiescence.rs for a runtime with workers, and in `runtime/current_thread.rs` for one without.
+//!
+//! # A thread that looks finds what is true at one moment
+//!
+//! It reads the word ([`AwakeThreads::read`]): no thread is awake. Then it looks at what else may be going
+//! on. Then the word is unchanged: so no thread was awake in between, and what the look has found held
+//! together.
+//!
+//! # The last one to sleep tells the thread that looks
+//!
+//! ```text
+//!  sleeper: leave the count;  SeqCst fence;  is the clock stopped? then wake the driver
+//!  looker:  stop the clock;   SeqCst fence;  read the count
+//! ```
+//!
+//! One of the two sees the other.
 
 use super::count::Remaining;
-use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
+use crate::engine::driver::Driver;
+use crate::engine::sync_shim::Arc;
+use crate::engine::sync_shim::atomic::{AtomicU64, Ordering, fence};
 
 /// The lower half of the word is the number of threads that are awake. The upper half counts how often that
 /// number has changed.
-pub(super) struct AwakeThreads {
+pub(crate) struct AwakeThreads {
     word: AtomicU64,
-    /// Whether no blocking work is queued or being done.
-    pub(super) no_work: Box<dyn Fn() -> bool + Send + Sync>,
+    /// Woken when the last thread goes to sleep while the clock is stopped.
+    driver: Arc<Driver>,
 }
 
+/// What [`AwakeThreads::read`] has found while no thread was awake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NoneAwake(u64);
+
 const CHANGE: u64 = 1 << 32;
-pub(super) const AWAKE_MASK: u64 = CHANGE - 1;
+const AWAKE_MASK: u64 = CHANGE - 1;
 
 impl AwakeThreads {
-    pub(super) fn new(no_work: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        Self { word: AtomicU64::new(0), no_work: Box::new(no_work) }
+    pub(crate) fn new(driver: Arc<Driver>) -> Self {
+        Self { word: AtomicU64::new(0), driver }
     }
 
-    pub(super) fn add(&self) {
+    pub(crate) fn driver(&self) -> &Arc<Driver> {
+        &self.driver
+    }
+
+    /// The caller is awake from now on, or has woken a thread.
+    pub(crate) fn add(&self) {
         // Ordering: SeqCst, as all accesses to the word: the proof in quiescence.rs needs one order of these
         // and of the SeqCst fences in `look_for_quiescence`.
         self.word.fetch_add(CHANGE + 1, Ordering::SeqCst);
     }
 
-    pub(super) fn remove(&self) -> Remaining {
+    /// The caller is about to sleep, or to end.
+    pub(crate) fn remove(&self) {
+        if self.leave() == Remaining::None {
+            // Ordering: SeqCst fence, see the head of this file.
+            fence(Ordering::SeqCst);
+            if self.driver.clock().is_stopped() {
+                self.driver.wake();
+            }
+        }
+    }
+
+    /// As [`AwakeThreads::remove`], by the thread that the last one would wake: it looks now.
+    pub(super) fn leave(&self) -> Remaining {
         // Ordering: SeqCst, see `add`.
         Remaining::of_before(self.word.fetch_add(CHANGE - 1, Ordering::SeqCst) & AWAKE_MASK)
     }
 
-    /// The whole word, to be compared with a later reading.
-    pub(super) fn read(&self) -> u64 {
+    /// Whether no thread is awake. To be compared with a later reading, which differs if one was awake
+    /// meanwhile. The clock is stopped.
+    pub(crate) fn read(&self) -> Option<NoneAwake> {
+        // Ordering: SeqCst fence, see the head of this file.
+        fence(Ordering::SeqCst);
         // Ordering: SeqCst, see `add`.
-        self.word.load(Ordering::SeqCst)
+        let word = self.word.load(Ordering::SeqCst);
+        (word & AWAKE_MASK == 0).then_some(NoneAwake(word))
     }
 }

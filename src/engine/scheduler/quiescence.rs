@@ -33,8 +33,7 @@
 //!
 //! Models: `quiescence/loom.rs`.
 
-use super::awake_threads::{AWAKE_MASK, AwakeThreads};
-use super::count::Remaining;
+use super::awake_threads::AwakeThreads;
 use super::shared::Shared;
 use crate::engine::driver::seat::SeatGuard;
 use crate::engine::park::Parker;
@@ -43,29 +42,36 @@ use crate::engine::sync_shim::{Arc, Mutex};
 use std::task::Waker;
 use std::time::Duration;
 
+/// What a scheduler has whose clock may be paused.
+pub(super) struct Quiescence {
+    awake: Arc<AwakeThreads>,
+    /// Whether no blocking work is queued or being done.
+    no_work: Box<dyn Fn() -> bool + Send + Sync>,
+}
+
 impl Shared {
     /// Begins to count the threads that are awake; called before the first thread starts.
     pub(crate) fn count_threads(&self, no_work: impl Fn() -> bool + Send + Sync + 'static) {
-        assert!(self.awake_threads.set(AwakeThreads::new(no_work)).is_ok(), "begun once");
+        let awake = Arc::new(AwakeThreads::new(self.driver.clone()));
+        let quiescence = Quiescence { awake, no_work: Box::new(no_work) };
+        assert!(self.quiescence.set(quiescence).is_ok(), "begun once");
     }
 
     pub(crate) fn counts_threads(&self) -> bool {
-        self.awake_threads.get().is_some()
+        self.quiescence.get().is_some()
     }
 
     /// The caller is awake from now on, or has woken a thread.
     pub(super) fn add_awake(&self) {
-        if let Some(awake) = self.awake_threads.get() {
+        if let Some(Quiescence { awake, .. }) = self.quiescence.get() {
             awake.add();
         }
     }
 
     /// The caller is about to sleep, or to end.
     pub(super) fn remove_awake(&self) {
-        if let Some(awake) = self.awake_threads.get() {
-            if awake.remove() == Remaining::None && self.driver.clock().is_stopped() {
-                self.driver.wake();
-            }
+        if let Some(Quiescence { awake, .. }) = self.quiescence.get() {
+            awake.remove();
         }
     }
 
@@ -76,13 +82,13 @@ impl Shared {
         limit: Option<Duration>,
         wakes: &mut Vec<Waker>,
     ) {
-        match self.awake_threads.get() {
+        match self.quiescence.get() {
             None => seat.turn(limit, wakes),
-            Some(awake) => {
-                // Not `remove_awake`, which would wake this very thread: it looks now.
-                let _ = awake.remove();
+            Some(quiescence) => {
+                let awake = &quiescence.awake;
+                let _ = awake.leave();
                 if self.driver.clock().is_stopped() {
-                    self.look_for_quiescence(awake, seat, wakes);
+                    self.look_for_quiescence(quiescence, seat, wakes);
                 }
                 if wakes.is_empty() {
                     seat.turn(limit, wakes);
@@ -97,15 +103,16 @@ impl Shared {
     #[cold]
     fn look_for_quiescence(
         &self,
-        awake: &AwakeThreads,
+        quiescence: &Quiescence,
         seat: &mut SeatGuard<'_>,
         wakes: &mut Vec<Waker>,
     ) {
+        let Quiescence { awake, no_work } = quiescence;
         let seen = awake.read();
-        if seen & AWAKE_MASK != 0 {
+        if seen.is_none() {
             return;
         }
-        let no_work = (awake.no_work)();
+        let no_work = no_work();
         // After the count and the question: what has become idle only now may have left an event behind.
         seat.turn(Some(Duration::ZERO), wakes);
         if !wakes.is_empty() {
@@ -137,25 +144,6 @@ impl Shared {
     }
 }
 
-/// Counts the roots that are awake.
-pub(crate) trait CountsRoots: Send + Sync {
-    /// One more is awake from now on.
-    fn add_awake(&self);
-
-    /// One is about to sleep, or has ended.
-    fn remove_awake(&self);
-}
-
-impl CountsRoots for Shared {
-    fn add_awake(&self) {
-        Shared::add_awake(self);
-    }
-
-    fn remove_awake(&self) {
-        Shared::remove_awake(self);
-    }
-}
-
 /// Whether a root is awake.
 ///
 /// The thread that wakes the root counts it as awake, because the root's own thread may be slow to wake up.
@@ -163,7 +151,7 @@ impl CountsRoots for Shared {
 /// The lock makes the wake and the count one step. Without it the root could run and fall asleep again
 /// between the two, and would be counted as awake while it sleeps.
 pub(crate) struct Presence {
-    counter: Arc<dyn CountsRoots>,
+    awake: Arc<AwakeThreads>,
     state: Mutex<RootState>,
 }
 
@@ -177,13 +165,13 @@ enum RootState {
 impl Presence {
     /// For a root that begins; `None` if the runtime does not count.
     pub(crate) fn begin(shared: &Arc<Shared>) -> Option<Arc<Self>> {
-        shared.counts_threads().then(|| Self::counted_by(shared.clone()))
+        shared.quiescence.get().map(|it| Self::counted_by(it.awake.clone()))
     }
 
     /// For a root that begins.
-    pub(crate) fn counted_by(counter: Arc<dyn CountsRoots>) -> Arc<Self> {
-        counter.add_awake();
-        Arc::new(Self { counter, state: Mutex::new(RootState::Awake) })
+    pub(crate) fn counted_by(awake: Arc<AwakeThreads>) -> Arc<Self> {
+        awake.add();
+        Arc::new(Self { awake, state: Mutex::new(RootState::Awake) })
     }
 
     /// Calls `unpark`, which wakes the root's thread.
@@ -200,7 +188,7 @@ impl Presence {
             // A wake that comes later finds that it is parked.
             if !parker.is_notified() {
                 *state = RootState::Parked;
-                self.counter.remove_awake();
+                self.awake.remove();
             }
         }
         parker.park();
@@ -210,7 +198,7 @@ impl Presence {
     fn count_awake(&self, state: &mut RootState) {
         if *state == RootState::Parked {
             *state = RootState::Awake;
-            self.counter.add_awake();
+            self.awake.add();
         }
     }
 
@@ -218,7 +206,7 @@ impl Presence {
     pub(crate) fn end(&self) {
         let before = std::mem::replace(&mut *self.state.lock(), RootState::Over);
         if before == RootState::Awake {
-            self.counter.remove_awake();
+            self.awake.remove();
         }
     }
 }

@@ -1,9 +1,9 @@
 //! What the workers share.
 
-use super::awake_threads::AwakeThreads;
 use super::count::{ForeignTasks, WorkerCounts};
 use super::idle::Idle;
 use super::probe::{Probe, TaskEvent};
+use super::quiescence::Quiescence;
 use super::quiet::QuietWaiters;
 use super::shared_queues::SharedQueues;
 use super::shutdown::Shutdown;
@@ -42,7 +42,7 @@ pub(crate) struct Shared {
     /// Set before the first task is spawned, or never.
     pub(super) task_hooks: OnceLock<TaskHooks>,
     /// Set before the first thread starts, or never.
-    pub(super) awake_threads: OnceLock<AwakeThreads>,
+    pub(super) quiescence: OnceLock<Quiescence>,
     pub(super) foreign: ForeignTasks,
     quiet: QuietWaiters,
     /// Set before the first thread starts, or never.
@@ -62,7 +62,7 @@ impl Shared {
             threads: Threads::new(),
             watchdog: WatchdogFlags::new(),
             task_hooks: OnceLock::new(),
-            awake_threads: OnceLock::new(),
+            quiescence: OnceLock::new(),
             foreign: ForeignTasks::new(),
             quiet: QuietWaiters::new(),
             probe: OnceLock::new(),

@@ -122,9 +122,9 @@ fn a_thread_that_waits_for_the_last_task_is_told() {
 }
 
 /// Others of which `awake` roots are awake, and whether there is blocking work.
-fn others(awake: usize, work: bool) -> (Arc<Others>, Arc<Mutex<bool>>) {
-    let others = Others::new(Driver::new(1).expect("a selector"));
-    (0..awake).for_each(|_| others.add_awake());
+fn others(awake: usize, work: bool) -> (Arc<AwakeThreads>, Arc<Mutex<bool>>) {
+    let others = Arc::new(AwakeThreads::new(Driver::new(1).expect("a selector")));
+    (0..awake).for_each(|_| others.add());
     (others, Arc::new(Mutex::new(work)))
 }
 
@@ -138,10 +138,10 @@ fn the_clock_stands_when_a_root_begins_work() {
             let (others, work) = (others.clone(), work.clone());
             thread::spawn(move || {
                 *work.lock() = true;
-                others.remove_awake();
+                others.remove();
             })
         };
-        assert!(!others.look(&|| !*work.lock()).all);
+        assert!(!look(&others, &|| !*work.lock()).all);
         root.join().expect("no panic");
     });
 }
@@ -154,13 +154,13 @@ fn the_clock_stands_from_one_work_to_the_next() {
         let root = {
             let (others, work) = (others.clone(), work.clone());
             thread::spawn(move || {
-                others.add_awake();
+                others.add();
                 *work.lock() = false;
                 *work.lock() = true;
-                others.remove_awake();
+                others.remove();
             })
         };
-        assert!(!others.look(&|| !*work.lock()).all);
+        assert!(!look(&others, &|| !*work.lock()).all);
         root.join().expect("no panic");
     });
 }

@@ -3,20 +3,21 @@
 use super::Mutation;
 
 const QUIESCENCE: &str = "src/engine/scheduler/quiescence.rs";
+const AWAKE_THREADS: &str = "src/engine/scheduler/awake_threads.rs";
 
 pub const ROWS: &[Mutation] = &[
     Mutation {
-        file: QUIESCENCE,
+        file: AWAKE_THREADS,
         models: "quiescence::loom",
-        from: "            if awake.remove() == Remaining::None && self.driver.clock().is_stopped() {\n                self.driver.wake();\n            }",
-        to: "            let _ = awake.remove();",
+        from: "            if self.driver.clock().is_stopped() {\n                self.driver.wake();\n            }",
+        to: "",
         breaks: "the last thread that goes to sleep does not wake the holder of the seat",
     },
     Mutation {
-        file: QUIESCENCE,
+        file: AWAKE_THREADS,
         models: "quiescence::loom",
-        from: "        if seen & AWAKE_MASK != 0 {",
-        to: "        if false {",
+        from: "(word & AWAKE_MASK == 0).then_some(NoneAwake(word))",
+        to: "Some(NoneAwake(word))",
         breaks: "the clock jumps while a thread is awake",
     },
     Mutation {
@@ -44,14 +45,14 @@ pub const ROWS: &[Mutation] = &[
         file: QUIESCENCE,
         models: "quiescence::loom",
         from: "if awake.read() == seen {",
-        to: "if awake.read() & AWAKE_MASK == 0 {",
+        to: "if awake.read().is_some() {",
         breaks: "the holder does not see that threads were awake meanwhile",
     },
     Mutation {
         file: QUIESCENCE,
         models: "quiescence::loom",
         from: "            self.driver.begin_quiescent_point(no_work, wakes);",
-        to: "            self.driver.begin_quiescent_point(no_work || (awake.no_work)(), wakes);",
+        to: "            self.driver.begin_quiescent_point(no_work || (quiescence.no_work)(), wakes);",
         breaks: "the holder looks for blocking work after the queues",
     },
     Mutation {
@@ -78,7 +79,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: QUIESCENCE,
         models: "quiescence::loom",
-        from: "        if before == RootState::Awake {\n            self.counter.remove_awake();\n        }",
+        from: "        if before == RootState::Awake {\n            self.awake.remove();\n        }",
         to: "        let _ = before;",
         breaks: "a root that has ended stays counted",
     },

@@ -242,15 +242,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: CURRENT,
         models: "current_thread::loom",
-        from: "        let still = self.word.load(Ordering::Acquire) == seen;",
-        to: "        let still = self.word.load(Ordering::Acquire) & AWAKE_MASK == 0;",
+        from: "    let still = others.read() == seen;",
+        to: "    let still = others.read().is_some();",
         breaks: "the thread that drives does not see that threads were awake meanwhile",
     },
     Mutation {
         file: CURRENT,
         models: "current_thread::loom",
-        from: "        if seen & AWAKE_MASK != 0 {",
-        to: "        if false {",
+        from: "    if seen.is_none() {",
+        to: "    if false {",
         breaks: "the thread that drives takes a root that goes meanwhile for asleep",
     },
     Mutation {

@@ -10,9 +10,10 @@ mod traffic;
 
 use self::traffic::{Kind, Shared, Traffic};
 use super::OpenOptions;
-use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Mutex;
+use crate::runtime::tokio_words;
 use crate::sync::Mutex as AsyncMutex;
+use std::fmt;
 use std::fs::{FileTimes, Metadata, Permissions};
 use std::future::poll_fn;
 use std::io;
@@ -417,4 +418,8 @@ impl From<std::fs::File> for File {
     }
 }
 
-impl_debug!([] File, this => "File" { std: this.std(), .. });
+impl fmt::Debug for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct(tokio_words::FILE).field("std", self.std()).finish_non_exhaustive()
+    }
+}

@@ -36,6 +36,12 @@ pub(crate) const ELAPSED: &str = match IS_TOKIO {
     false => "the time limit was reached",
 };
 
+/// What the `Debug` output of a file begins with.
+pub(crate) const FILE: &str = match IS_TOKIO {
+    true => "tokio::fs::File",
+    false => "File",
+};
+
 /// Panics over a timer that will not fire.
 #[cold]
 pub(crate) fn timer_ended() -> ! {

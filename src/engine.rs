@@ -61,7 +61,7 @@
 //! | *driver* | the poller, the sources and the timers of a runtime | driver |
 //! | *driver thread* | the one thread beside the workers, which drives when no idle worker does | |
 //! | *home* | the worker that ran a task last | |
-//! | *hot*, *cold* | queued or polled; known to its wakers only | notified, idle |
+//! | *hot*, *cold* | queued, or being polled; waiting, and in no queue | notified, idle |
 //! | *injector* | the queue of ready tasks that all workers share | inject queue |
 //! | *next slot* | one place for the task that was woken last; it runs before the deque | LIFO slot |
 //! | *note* | what a task waits for, as it has left it in its memory | |

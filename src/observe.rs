@@ -17,9 +17,10 @@
 //! | `spare_descriptors` | descriptors for the time when the program has used up all |
 //! | `incidents` | who is told at once of slow polls and panics |
 //!
-//! Each worker writes to a ring of its own, so writing takes no lock and no RMW, and never waits. The thread
-//! that looks pays: it copies a ring while the worker goes on, and throws away what was overwritten
-//! meanwhile.
+//! Each worker writes to a ring of its own, without a lock and without an atomic read-modify-write. A worker
+//! takes locks only when it joins a recording, and for a panic before that. All other threads share one ring,
+//! and take a lock to write to it. A thread that reads copies a ring while its writer goes on, and discards
+//! the records that were overwritten meanwhile.
 
 mod blocked;
 pub(crate) mod histogram;
@@ -47,6 +48,7 @@ pub use thread_activity::{SystemCall, ThreadActivity};
 
 use crate::engine::scheduler::{AfterReport, Probe, Shared, TaskEvent, WorkerEntry, WorkerProbe};
 use crate::engine::sync_shim::{Arc, Mutex, clock};
+use crate::engine::task::RunningTask;
 use crate::engine::wakers;
 use blocked::BlockedPolls;
 use histogram::{HistogramCounts, Histograms, RARE_POLL};
@@ -65,13 +67,13 @@ pub(crate) struct Observer {
     recorder: Arc<Recorder>,
     /// By the index of the worker. Those of a worker that has ended stay, and the next one goes on with them.
     histograms: Mutex<Vec<Option<Arc<Histograms>>>>,
-    watched: Mutex<Watched>,
+    looks: Mutex<Looks>,
     slow_polls: Arc<SlowPolls>,
     blocked: BlockedPolls,
 }
 
 /// What the looks of the watchdog have shown.
-struct Watched {
+struct Looks {
     polls: LongPolls,
     /// Of one look, with the worker's index and position. Kept for its memory: the watchdog must not begin to
     /// allocate when the program has stopped to.
@@ -84,7 +86,7 @@ impl Observer {
         Self {
             recorder: Arc::new(Recorder::new()),
             histograms: Mutex::new(Vec::new()),
-            watched: Mutex::new(Watched { polls, news: Vec::new() }),
+            looks: Mutex::new(Looks { polls, news: Vec::new() }),
             slow_polls,
             blocked: BlockedPolls::new(),
         }
@@ -103,7 +105,7 @@ impl Observer {
     pub(crate) fn lasted(&self, worker: usize, entry: &WorkerEntry) -> Duration {
         // To the watchdog a worker that has ended looks like one that is in something for ever.
         let is_there = entry.has_thread && !entry.is_parked;
-        let lasted = || self.watched.lock().polls.lasted(worker, entry.position);
+        let lasted = || self.looks.lock().polls.lasted(worker, entry.position);
         if is_there { lasted() } else { Duration::ZERO }
     }
 
@@ -111,8 +113,10 @@ impl Observer {
     fn tell(&self, scheduler: &Shared, worker: usize, position: u64, news: News) {
         let poll = |tell: &dyn Fn(LongPoll<'_>)| {
             let entry = &scheduler.worker_entry(worker);
-            // Otherwise that poll is over, and what was read may be of another one.
-            if entry.position == position && !scheduler.is_closed() {
+            // The entry is read part after part, and its position is the first part. So the position is
+            // compared once more: if it has changed, the task in the entry may be that of a later poll.
+            let is_same = entry.position == position && !scheduler.has_moved(worker, entry);
+            if is_same && !scheduler.is_closed() {
                 let is_over = &|| scheduler.has_moved(worker, entry);
                 let name = &|| scheduler.task_name(entry.task?.id());
                 tell(LongPoll { worker, entry, is_over, name });
@@ -149,7 +153,9 @@ impl Observer {
     /// How long polls of the workers took, and how long tasks were ready before them.
     pub(crate) fn histograms(&self) -> [HistogramCounts; 2] {
         let mut all = [HistogramCounts::empty(), HistogramCounts::empty()];
-        for worker in self.histograms.lock().iter().flatten() {
+        // The lock is released before the counts are read, because the driver thread may wait for it.
+        let workers: Vec<_> = self.histograms.lock().iter().flatten().cloned().collect();
+        for worker in &workers {
             for (all, one) in all.iter_mut().zip([&worker.poll_times, &worker.latencies]) {
                 all.add(&one.read());
             }
@@ -184,8 +190,8 @@ impl Probe for Observer {
     }
 
     fn looked(&self, scheduler: &Shared, now: Instant) -> AfterReport {
-        let mut watched = self.watched.lock();
-        let Watched { polls, news } = &mut *watched;
+        let mut looks = self.looks.lock();
+        let Looks { polls, news } = &mut *looks;
         let entries = scheduler.worker_entries();
         if polls.grow(entries.len()) {
             news.reserve(MOST_NEWS * entries.len());
@@ -195,15 +201,24 @@ impl Probe for Observer {
         let after = if polls.awaits_end() { AfterReport::LookAgain } else { AfterReport::MaySleep };
         let mut news = std::mem::take(news);
         // What is told may look at the dump, which reads what is under the lock.
-        drop(watched);
+        drop(looks);
+        // `Slow` calls the program's code, and the other news do not wait for it. Of several slow polls, one
+        // that ends while that code runs for an earlier one is not counted and not recorded.
+        news.sort_unstable_by_key(|(_, _, it)| matches!(it, News::Slow(_)));
         for (worker, position, it) in news.drain(..) {
             self.tell(scheduler, worker, position, it);
         }
-        self.watched.lock().news = news;
+        self.looks.lock().news = news;
         after
     }
 
-    fn blocked(&self, scheduler: &Shared, worker: usize, time: Duration) {
-        self.blocked.tell(scheduler, worker, time);
+    fn blocked(
+        &self,
+        scheduler: &Shared,
+        worker: usize,
+        task: Option<RunningTask>,
+        time: Duration,
+    ) {
+        self.blocked.tell(scheduler, worker, task, time);
     }
 }

@@ -66,9 +66,9 @@
 //! A task is one piece of memory: a header of 72 bytes (on a 64-bit machine), and behind it the future, in
 //! whose place the output comes later. One word of the header says what the task is doing. It has the bits
 //! `SCHEDULED` (the task is hot), `WOKEN` (it was woken once more while hot), `CANCELLED`, `COMPLETE`, two
-//! for the `JoinHandle`, and two for insight: `SEEN` (it has been cold since) and `TRACED`
-//! (its next poll notes where it waits). Above the bits is the reference count. During a life, this happens
-//! to it:
+//! for the `JoinHandle`, and two for insight: `SEEN` (an observer has found the task cold, and it has not run
+//! since) and `TRACED` (its next poll notes where it waits). Above the bits is the reference count. During a
+//! life, this happens to it:
 //!
 //! | step | the word | atomic read-modify-writes |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Polls that block a worker while tasks wait and no other worker is free.
+//! Polls that block a worker while no regular worker is free, and tasks wait or there are spares.
 
 use crate::engine::scheduler::Shared;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
@@ -22,10 +22,16 @@ impl BlockedPolls {
     }
 
     /// `worker` is in such a poll, which has lasted for `time`.
-    pub(super) fn tell(&self, scheduler: &Shared, worker: usize, time: Duration) {
+    pub(super) fn tell(
+        &self,
+        scheduler: &Shared,
+        worker: usize,
+        task: Option<RunningTask>,
+        time: Duration,
+    ) {
         // Ordering: Relaxed, a statistic.
         self.count.fetch_add(1, Ordering::Relaxed);
-        let (task, most_spares) = (scheduler.worker_entry(worker).task, scheduler.spares_used_up());
+        let most_spares = scheduler.spares_used_up();
         // A collector of warnings is the program's code.
         wakers::guard(|| warn(worker, task, time, most_spares));
     }

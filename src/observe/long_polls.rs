@@ -4,16 +4,16 @@
 //!
 //! | a worker | news |
 //! |---|---|
-//! | has been in one poll for half of `slow_after` | `HalfSlow`, once a poll |
-//! | has been in it for all of `slow_after` | `Slow`, once a poll |
+//! | has been at one position for half of `slow_after` | `HalfSlow`, once a position |
+//! | has been there for all of `slow_after` | `Slow`, once a position |
 //! | has moved, after `Slow` | `SlowEnded` |
 //! | has moved, after several looks have found it in one poll | `Ended` |
 //!
 //! A worker that blocks in place is in no such poll: it has said so.
 //!
-//! What makes a poll slow is a sum over the looks that see it, of which each counts for [`SLOW_SHARE`] of
-//! `slow_after` at the most. A process that the system stops for minutes has made no poll meanwhile, and the
-//! next look must not take that for a poll of minutes.
+//! Whether a position is slow depends on a sum over the looks that find the worker there. Each look adds the
+//! time since the last one, but at most `slow_after` divided by [`SLOW_SHARE`]. If the system stops the
+//! process for minutes, no task runs meanwhile, and the next look must not take that time for a poll.
 
 use crate::engine::scheduler::{LONGEST_PAUSE, WorkerEntry};
 use std::time::{Duration, Instant};
@@ -24,14 +24,14 @@ const SLOW_SHARE: u32 = 4;
 /// The workers of one scheduler, from one look to the next.
 pub(super) struct LongPolls {
     slow_after: Duration,
-    workers: Vec<Watched>,
+    workers: Vec<WorkerLooks>,
     looked: Instant,
 }
 
 /// One worker at one look.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
-    /// Another number in each poll of the worker, and after it.
+    /// Grows when a poll begins, when it ends, and when the worker goes to sleep.
     pub(super) position: u64,
     /// In a poll: otherwise it is in something else that is no task, or sleeps.
     pub(super) in_poll: bool,
@@ -55,7 +55,7 @@ pub(super) enum News {
 }
 
 #[derive(Debug, Clone)]
-struct Watched {
+struct WorkerLooks {
     seen: Seen,
     /// Whether it blocked in place, or has done so in the poll that it is in.
     in_place: bool,
@@ -102,7 +102,7 @@ impl LongPolls {
         if self.workers.len() >= workers {
             return false;
         }
-        let worker = Watched {
+        let worker = WorkerLooks {
             seen: Seen { position: 0, in_poll: false, idle: true, blocked_in_place: false },
             in_place: false,
             stays: false,
@@ -142,7 +142,7 @@ impl LongPolls {
     }
 }
 
-impl Watched {
+impl WorkerLooks {
     /// Compares with the previous look, `passed` ago.
     fn look(
         &mut self,

@@ -4,13 +4,14 @@
 //!
 //! There is one recording at a time. Those that start while one is under way share it, each from its own
 //! start on, and the last one to stop ends it. The scheduler calls [`Recorder::start`] and [`Recorder::stop`]
-//! under the lock of its threads, so the number of workers does not change meanwhile.
+//! under the lock of its threads. So no thread of a worker is started or retired meanwhile. A worker whose
+//! thread has been started, but has not reached its slot, counts as one that is there at the start.
 //!
 //! | step | first start | last stop |
 //! |---|---|---|
 //! | 1 | sets `current` | clears `number` |
 //! | 2 | sets `number` | clears `current` |
-//! | 3 | has the workers report each step | ends that, first of all |
+//! | 3 | makes the workers report each step | ends these reports |
 //!
 //! A worker that reports a step takes the recording, and writes to its ring until `number` has changed. If
 //! the recording is over already, it goes on without a ring and reports the next step again. A worker in a
@@ -65,7 +66,9 @@ pub(crate) struct Recording {
     number: u64,
     pub(crate) begin: Instant,
     workers: Mutex<Rings>,
-    /// The ring of all other threads. Writers take the lock; readers do not.
+    /// The ring of all threads that are no workers, the driver thread among them. A writer takes
+    /// `others_write`, and a reader does not. A writer holds the lock for one reading of the clock and one
+    /// record, so the driver thread waits long only if the system preempts a writer there.
     others: Ring,
     others_write: Mutex<()>,
 }

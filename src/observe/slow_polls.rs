@@ -3,7 +3,7 @@
 //! Such a poll is told of twice (long_polls.rs): after half of the time, when what the worker's thread has
 //! used of the processor is noted, and after all of it. The difference says whether the
 //! thread computes or waits for a processor, which one look cannot tell apart. When the poll is over, that is
-//! told as well, and the last such polls are kept (record.rs).
+//! told as well, and the last such polls are kept (slow_polls/record.rs).
 
 mod event;
 mod record;

@@ -95,12 +95,10 @@ impl WorkerProbe for WorkerObserver {
     }
 
     #[cold]
-    fn poll_ends(&self, task: Option<RunningTask>, outcome: Polled, polls: u64, queued: usize) {
+    fn poll_ends(&self, task: RunningTask, outcome: Polled, polls: u64, queued: usize) {
         let (since, now) = (self.polled_at.get(), clock::now());
         if self.records() {
-            if let Some(task) = task {
-                self.push(since, now, |duration| Event::Poll { task, duration, outcome });
-            }
+            self.push(since, now, |duration| Event::Poll { task, duration, outcome });
         } else {
             self.ring.replace(None);
         }

@@ -259,9 +259,10 @@ impl Builder {
         /// nothing, and a threshold of less than some ten milliseconds is not met exactly.
         slow_poll_threshold(duration: Duration) => this.slow_poll_threshold = duration;
 
-        /// Calls `f` when a poll has been slow for long enough to be told of: see
-        /// [`Builder::slow_poll_threshold`]. On the driver thread, which fetches events while no worker is
-        /// idle: `f` should be short.
+        /// Calls `f` once for each slow poll: see [`Builder::slow_poll_threshold`]. The driver thread calls
+        /// it. While `f` runs, that thread fetches no events, and other threads may be unable to do so in its
+        /// place. So `f` should be short, and must not wait for this runtime, for instance by
+        /// [`Handle::block_on`](super::Handle::block_on).
         ///
         /// A panic of `f` is reported by the panic hook and has no other consequence. The runtime gives `f`
         /// up when it begins to shut down, so `f` may own a [`Handle`] to it.

@@ -25,11 +25,11 @@
 //! Where there is no [`Notice`], no worker has to know, or the caller tells one when it has queued all that
 //! it has. [`place`] is the table, and pure.
 //!
-//! Three things pass by the door. One call moves a batch from deque to deque (`steal_into`, `move_into`): the
-//! worker that moves it runs one of its tasks, and tells others of the rest when it has them. A chain goes
-//! from the driver thread to a channel (`send`): each task on it came through here before. And a task that
-//! another one displaces from the next slot goes to the deque ([`OwnQueues::put_next`]): the call for that
-//! other one tells a peer.
+//! Three kinds of moves do not go through `enqueue`. `steal_into` and `move_into` move a batch from queue to
+//! deque; the worker that calls them runs one of the tasks, and tells a peer of the others when they are
+//! queued. `send` moves a chain from the driver thread to a channel; each of its tasks came through `enqueue`
+//! before. [`OwnQueues::put_next`] moves a displaced task from the next slot to the deque; the `enqueue` of
+//! the task that displaces it tells a peer.
 #![allow(unsafe_code)]
 
 use super::idle::Search;

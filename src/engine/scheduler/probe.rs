@@ -1,17 +1,19 @@
 //! Where the scheduler is observed: what its threads report, and to whom.
 //!
-//! Nothing else in the scheduler exists in order to be looked at. Whoever makes it may attach one [`Probe`],
-//! which makes a [`WorkerProbe`] for each worker. The implementation is `crate::observe`.
+//! The scheduler calls code for observers nowhere else. Its other parts keep counts and notes, which any
+//! thread may read. The code that makes a scheduler may attach one [`Probe`], which makes a [`WorkerProbe`]
+//! for each worker. The implementation is `crate::observe`.
 //!
 //! | a worker reports | when |
 //! |---|---|
 //! | its fair turns, and a tick that its probe has chosen in one | always |
 //! | polls, wakes, spawns, sleeps and rounds of the driver | while [`WorkerProbe::is_on`] |
 //! | each step | from `Shared::begin_observation` to `Shared::end_observation` |
+//! | panics of tasks | as above |
 //!
-//! Threads that are no workers report wakes, spawns and panics from `begin_observation` to `end_observation`.
-//! The watchdog reports each of its looks, and polls that block the last free worker. What a look finds, the
-//! probe reads by `Shared::worker_entries`.
+//! Other threads report wakes, spawns and panics from `begin_observation` to `end_observation`. A worker that
+//! blocks in place is such a thread meanwhile. The watchdog reports each of its looks, and polls that last
+//! long while no regular worker is free. What a look finds, the probe reads by `Shared::worker_entries`.
 //!
 //! # What it costs
 //!
@@ -25,7 +27,9 @@ use super::shared::Shared;
 use crate::engine::task::{Polled, RunningTask};
 use std::time::{Duration, Instant};
 
-/// Observes one scheduler. Any thread may call it, also in the middle of a poll: it must not block for long.
+/// Observes one scheduler. Any thread may call [`Probe::happened_outside`], also in a poll, so that method
+/// must not block for long. The driver thread alone calls [`Probe::looked`] and [`Probe::blocked`]. These may
+/// call the program's code, and the driver thread does nothing else meanwhile.
 pub(crate) trait Probe: Send + Sync {
     /// Returns the probe of the worker that starts in slot `worker`, in which earlier workers have made
     /// `polls` polls.
@@ -34,12 +38,13 @@ pub(crate) trait Probe: Send + Sync {
     /// Something has happened on a thread that is no worker of this scheduler.
     fn happened_outside(&self, event: TaskEvent);
 
-    /// The watchdog has looked at all workers, as it does while one of them is busy. It calls nothing else of
-    /// a probe than this and [`Probe::blocked`].
+    /// The watchdog has looked at all workers. It looks every 0.5 to 4 ms while a worker is busy, and less
+    /// often or not at all while none is.
     fn looked(&self, scheduler: &Shared, now: Instant) -> AfterReport;
 
-    /// A poll of `worker` has lasted for `time`, tasks wait, and no other worker is free. Told once a poll.
-    fn blocked(&self, scheduler: &Shared, worker: usize, time: Duration);
+    /// A poll of `worker`, of that task if it is known, has lasted for `time`. No regular worker is free, and
+    /// tasks wait or there are spares. The watchdog calls this once for each poll.
+    fn blocked(&self, scheduler: &Shared, worker: usize, task: Option<RunningTask>, time: Duration);
 }
 
 /// What the watchdog does after it has reported a look.
@@ -59,24 +64,26 @@ pub(crate) trait WorkerProbe {
     /// worker asks after each of the calls that may change it, which are those that return nothing.
     fn is_on(&self) -> bool;
 
-    /// A step begins, and the scheduler is being observed.
+    /// A step begins. The scheduler is observed, or an observation has just ended, or the number of workers
+    /// is being changed.
     fn step(&self);
 
     /// A fair turn has come, and the next one is `interval` ticks away. `Some(n)`, with `n` below `interval`:
-    /// the worker calls [`WorkerProbe::chosen_tick`] before the `n`th tick from here.
+    /// the worker calls [`WorkerProbe::chosen_tick`] before the `n`th tick from here. It does not if a sleep
+    /// comes first after which the interval is shorter.
     fn fair_turn(&self, now: Instant, polls: u64, interval: u32) -> Option<u32>;
 
     /// The tick comes that the last fair turn has chosen.
     fn chosen_tick(&self);
 
-    /// Something has happened in a poll of this worker, or while it called wakers.
+    /// Something has happened on this worker's thread: in a poll, in a waker, in a hook, or in a destructor.
     fn happened(&self, event: TaskEvent);
 
     /// A poll of `task` begins, and is not among `polls` yet.
     fn poll_begins(&self, task: RunningTask, polls: u64);
 
-    /// The poll of `task` has ended. `None`: the task has completed in a way that leaves no identity.
-    fn poll_ends(&self, task: Option<RunningTask>, outcome: Polled, polls: u64, queued: usize);
+    /// The poll of `task` has ended, and is among `polls`.
+    fn poll_ends(&self, task: RunningTask, outcome: Polled, polls: u64, queued: usize);
 
     /// The worker has slept.
     fn slept(&self, since: Instant, now: Instant, polls: u64);

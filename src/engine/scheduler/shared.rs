@@ -127,7 +127,8 @@ impl Shared {
         (0..self.slots.high()).map(|index| self.slots.get(index))
     }
 
-    /// What each worker does at the moment, with its index; spares have those behind the others.
+    /// What each slot's worker does at the moment, by the index of the slot. The regular workers come first,
+    /// and the spares follow.
     pub(crate) fn worker_entries(&self) -> impl ExactSizeIterator<Item = (usize, WorkerEntry)> {
         (0..self.slots.high()).map(|index| (index, self.worker_entry(index)))
     }
@@ -161,14 +162,15 @@ impl Shared {
     /// Calls `begin` with the number of slots that have had a worker. From then on each worker calls its
     /// probe at each step. Returns `None`, and does nothing, if the runtime has been shut down.
     ///
-    /// Workers do not start or end meanwhile. What `begin` has written is seen by a worker that reports a
-    /// step.
+    /// This method holds the lock of the threads, so no thread of a worker is started, called back or retired
+    /// meanwhile. A thread that was started before may reach its slot at any time. A worker that reports a
+    /// step sees what `begin` has written.
     pub(crate) fn begin_observation<R>(&self, begin: impl FnOnce(usize) -> R) -> Option<R> {
         let _threads = self.threads.lock();
         if self.shutdown.is_closed() {
             return None;
         }
-        let begun = begin(self.slots.high());
+        let begun = begin(self.slots.high().max(self.size.staying()));
         self.size.set_observed(true);
         Some(begun)
     }
@@ -294,7 +296,8 @@ impl Shared {
     ///
     /// A worker counts a completion before the task's JoinHandle learns of it, so that a caller which has
     /// awaited the handle never counts the task. Its `running` says when both are over. The counts are
-    /// read first: an empty note says nothing of a task that begins and is counted after it was read.
+    /// read first: if `running` says that no task runs, this says nothing of a task that begins and
+    /// is counted later.
     fn is_quiet(&self) -> bool {
         self.alive_tasks() == 0 && self.used_slots().all(|slot| slot.running.is_between_polls())
     }
@@ -349,7 +352,7 @@ const LEAST_PER_LOOK: usize = 500;
 
 /// See [`Shared::worker_entries`].
 pub(crate) struct WorkerEntry {
-    /// Another number in each poll of the worker, and after it: odd while it is in none.
+    /// See [`Slot::position`]: even during a poll, and odd otherwise.
     pub(crate) position: u64,
     /// How many polls it has begun.
     pub(crate) polls: u64,

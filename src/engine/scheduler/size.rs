@@ -1,4 +1,4 @@
-//! How many workers there are, and how many there should be.
+//! How many workers there are and should be, and whether they report their steps.
 
 use super::count::Remaining;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -99,7 +99,8 @@ impl PoolSize {
     /// Whether workers report their steps.
     #[inline]
     pub(super) fn is_observed(&self) -> bool {
-        // Ordering: Relaxed: to a thread that is no worker an old answer is as good.
+        // Ordering: Relaxed: a thread that reads an old answer reports one event too few or too many. Workers
+        // read it only for a panic.
         self.staying.is_observed.load(Ordering::Relaxed)
     }
 
@@ -108,9 +109,10 @@ impl PoolSize {
         self.store_staying(0, false);
     }
 
-    /// `unobserved` is never above the count, so of the two the one that falls is stored first. A worker that
-    /// found itself surplus by the count, and by `unobserved` not, would go round until the other one is
-    /// stored.
+    /// `unobserved` is never above the count. So when the count rises it is stored first, and otherwise
+    /// `unobserved` is. In the other order, a worker could be surplus by `is_surplus` while
+    /// `stays_unobserved` still says that it stays. Such a worker would neither leave nor sleep until the
+    /// second store.
     fn store_staying(&self, count: usize, is_observed: bool) {
         let unobserved = if is_observed { 0 } else { count };
         // Ordering: Release pairs with the Acquire in `is_surplus`. A worker that sees the 0 of a closed

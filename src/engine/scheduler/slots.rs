@@ -268,7 +268,9 @@ impl Slot {
         self.running.polls() + self.sleeps.count()
     }
 
-    /// Where the worker is: another number in each poll, and after it.
+    /// A number that grows when a poll begins, when it ends, and when the worker goes to sleep. It is even
+    /// during a poll. A reader loads three words, one after the other. Beside the start of a poll, the reader
+    /// may get the number of the previous poll once more. The next look corrects that.
     pub(super) fn position(&self) -> u64 {
         2 * self.progress() + u64::from(self.running.is_between_polls())
     }

@@ -46,8 +46,11 @@
 //! runtime makes no look. It stores `asleep`, fences, looks at the idle word once more, and sleeps. A worker
 //! that leaves its park, or comes back from blocking in place, says so (clears its bit, or leaves the count
 //! of those that do), fences, then reads `asleep`. One of the two sees the other (models
-//! `a_worker_that_leaves_its_park_wakes_the_watchdog`, `a_worker_that_is_back_wakes_the_watchdog`). It does
-//! not sleep while the probe waits for the end of a slow poll.
+//! `a_worker_that_leaves_its_park_wakes_the_watchdog`, `a_worker_that_is_back_wakes_the_watchdog`).
+//!
+//! In the seat, the thread does not sleep without a limit while the probe waits for the end of a slow poll.
+//! Outside the seat it need not ask: it sleeps after [`IDLE_LOOKS`] idle looks in a row, and the first of
+//! them has told the probe that the poll is over.
 //!
 //! Before it sleeps without a limit, it gives back the memory that the tasks of a burst have left
 //! (`engine/recycler.rs`), in pieces, and stops when it is roused.
@@ -160,7 +163,9 @@ enum AfterLook {
     LookAgain,
 }
 
-/// Announces a long sleep, for as long as `condition` holds.
+/// Announces a long sleep if `condition` holds. Evaluates `condition` again after the announcement, so that
+/// either this thread sees a worker that leaves its park, or that worker sees the announcement and wakes this
+/// thread.
 fn announce_sleep(shared: &Shared, condition: impl Fn() -> bool) -> AfterLook {
     if !condition() {
         return AfterLook::LookAgain;
@@ -301,7 +306,8 @@ impl WatchdogThread {
         // Before the orders, which wake spares.
         shared.watchdog.set_spares_take_all(self.history.spares_take_all(&snapshot));
         let fetch = self.act(shared, now);
-        // After the orders: it may call the program's code.
+        // The probe comes after the orders, because it may call the program's code. Only `Order::Fetch` waits
+        // for it: the caller takes the seat when this function has returned.
         self.after_report = match shared.probe.get() {
             Some(probe) => probe.looked(shared, now),
             None => AfterReport::MaySleep,
@@ -334,7 +340,12 @@ impl WatchdogThread {
                 Order::Drain => shared.start_drainer(),
                 Order::Report(index) => {
                     if let Some(probe) = shared.probe.get() {
-                        probe.blocked(shared, index, self.history.still(index, now));
+                        let slot = shared.slots.get(index);
+                        let task = slot.running.read();
+                        // The progress is read after the task. If it has changed, the task is another poll's.
+                        let is_same = slot.progress() == self.workers[index].progress;
+                        let time = self.history.still(index, now);
+                        probe.blocked(shared, index, task.filter(|_| is_same), time);
                     }
                 }
             }
@@ -355,7 +366,9 @@ impl WatchdogThread {
             if let Role::Dispatcher(dispatcher) = role {
                 dispatcher.flush();
             }
-            // The look comes last: it may call the program's code, and events must not wait for that.
+            // The look comes last, because it may call the program's code. The tasks of the events that this
+            // thread has fetched are queued by then. Later events wait until that code returns, unless a
+            // worker takes the seat.
             self.look_if_due(shared);
             shared.remove_awake();
             if !busy || shared.shutdown.is_drained() {

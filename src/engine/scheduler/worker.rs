@@ -243,7 +243,7 @@ impl Worker {
         }
         let pauses = self.policy.pauses();
         if !pauses && self.has_shared_work() {
-            self.take_in_shared();
+            self.bring_in_shared();
         }
         let ready = self.take_next().or_else(|| self.take_ready());
         // Without a pause this tick has looked for shared work already.
@@ -257,7 +257,7 @@ impl Worker {
         if self.policy.take_next_turn() {
             return Some(task);
         }
-        self.brought_in(task);
+        self.push_back(task);
         None
     }
 
@@ -333,7 +333,7 @@ impl Worker {
     fn take_channel(&self, slot: &Slot) -> Option<Hot> {
         let mut batch = slot.channel.take_all();
         let first = batch.next()?;
-        batch.for_each(|task| self.brought_in(task));
+        batch.for_each(|task| self.push_back(task));
         Some(first)
     }
 
@@ -375,7 +375,7 @@ impl Worker {
         }
         self.helps.set(self.shared.size.is_helper(self.own.index));
         if self.policy.is_look_due(self.own.ready.len()) {
-            self.take_in_shared();
+            self.bring_in_shared();
         }
         self.poll_driver();
         if !self.keeps_tasks_here(has_slept) {
@@ -383,9 +383,10 @@ impl Worker {
         }
     }
 
-    /// Whether the tasks that are ready here are not worth a peer: because they are cheap, or because the
-    /// worker `has_slept` since the last fair turn and will have run them before a peer is awake. A task
-    /// that has yielded comes back, so it is worth one.
+    /// Whether this worker leaves its peers asleep and runs its ready tasks alone. It does so if the tasks
+    /// are cheap, or if it `has_slept` since the last fair turn and will have run them before a peer is
+    /// awake. It does not while there are spares, without a watchdog (`Shared::may_keep`), or while a task
+    /// that has yielded is queued here, because such a task comes back.
     fn keeps_tasks_here(&self, has_slept: bool) -> bool {
         let (policy, ready) = (&self.policy, self.own.ready.len());
         self.shared.may_keep()
@@ -396,20 +397,21 @@ impl Worker {
     /// Brings shared work to the back of the deque: what the own channel holds, a batch of the injector, what
     /// helpers have left, and what is queued at stuck workers if the watchdog has said so.
     #[cold]
-    fn take_in_shared(&self) {
-        let mut came = self.take_in_shared_yielded();
+    fn bring_in_shared(&self) {
+        let mut came = self.bring_in_yielded();
         if self.shared.watchdog.take_rescue() {
             came |= self.rescue();
         }
         let before = self.own.ready.len();
         let room = self.policy.begin_look(before);
         let received = self.own.slot.channel.take_all();
-        came |= received.map(|task| self.brought_in(task)).count() > 0;
-        let brought = if room == 0 { None } else { self.take_in_injected(room) };
+        came |= received.map(|task| self.push_back(task)).count() > 0;
+        let brought = if room == 0 { None } else { self.bring_in_injected(room) };
         came |= brought.is_some();
         let after = self.own.ready.len();
         self.policy.end_look(room, brought.unwrap_or(0), after.saturating_sub(before));
-        // The lengths do not say it: thieves change them.
+        // `came` and not a difference of lengths, because thieves change the lengths. While there are spares,
+        // or no watchdog, a peer is notified of older tasks, too.
         if came || !self.shared.may_keep() {
             self.notify_of_more();
         }
@@ -428,7 +430,7 @@ impl Worker {
                 continue;
             }
             let found = slot.channel.take_all().chain(slot.next.take());
-            came |= found.map(|task| self.brought_in(task)).count() > 0;
+            came |= found.map(|task| self.push_back(task)).count() > 0;
             if let Some(ready) = slot.ready() {
                 came |= ready.move_into(&self.own.ready, INTAKE);
             }
@@ -448,12 +450,12 @@ impl Worker {
     }
 
     /// Brings in tasks that helpers have left to the workers. Returns whether there were some.
-    fn take_in_shared_yielded(&self) -> bool {
+    fn bring_in_yielded(&self) -> bool {
         self.takes_yielded() && self.shared.queues.yielded.move_into(&self.own.yielded, INTAKE)
     }
 
     /// Brings up to `room` tasks in from the injector. Returns how many, if there were some.
-    fn take_in_injected(&self, room: usize) -> Option<usize> {
+    fn bring_in_injected(&self, room: usize) -> Option<usize> {
         let before = self.own.ready.len();
         let came = self.shared.queues.injector.move_into(&self.own.ready, room);
         if !came {
@@ -537,7 +539,7 @@ impl Worker {
 
     /// A task that was in another queue comes to the back of the ready deque.
     #[inline]
-    fn brought_in(&self, task: Hot) {
+    fn push_back(&self, task: Hot) {
         self.shared.enqueue(Pusher::Worker(&self.own, Reason::BroughtIn), task);
     }
 

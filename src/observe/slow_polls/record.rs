@@ -2,8 +2,9 @@
 //!
 //! The driver thread writes here when it finds that a poll is slow, and when it finds that poll over. The
 //! workers write nothing. What a poll does costs the driver thread some reads of files, and the task's name a
-//! walk. So it asks for both only [`LOOKS`] times a second: it also fetches events, and these must not wait
-//! until it has looked at a hundred blocked workers.
+//! walk. So where only this record wants them, the driver thread asks for both at most [`LOOKS`] times a
+//! second: it also fetches events, which must not wait for a hundred blocked workers. Where a listener, a
+//! function or a collector wants the poll, the driver thread always asks, and does not count that.
 
 use super::super::slow_poll::SlowPoll;
 use std::time::{Duration, Instant};

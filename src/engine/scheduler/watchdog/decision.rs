@@ -82,7 +82,7 @@ const LONGEST_SPARE_AFTER: Duration = Duration::from_millis(16);
 /// The number of spares from which on the next one is started after the longest time.
 const MANY: usize = 4;
 
-/// How long a poll lasts before it is reported, if no other worker is free.
+/// How long a poll lasts before it is reported, if no regular worker is free.
 pub(super) const REPORT_AFTER: Duration = Duration::from_millis(10);
 
 /// How long no worker of a closed runtime has moved before a thread is started that drops the tasks. A worker
@@ -159,7 +159,7 @@ pub(super) enum Order {
     Rescue,
     AddSpare,
     RetireSpares,
-    /// This worker's poll blocks it, and no other worker is free.
+    /// This worker's poll blocks it, and no regular worker is free.
     Report(usize),
     /// Let another thread drop the tasks that are left, because no worker does.
     Drain,

@@ -168,7 +168,7 @@ fn what_is_brought_in_is_shared_although_thieves_take_as_much() {
             thread::spawn(move || run_until(&worker(&shared, 1), last, Worker::search))
         };
         run_until(&owner, last, |owner| {
-            owner.take_in_shared();
+            owner.bring_in_shared();
             None
         });
         peer.join().expect("no panic");

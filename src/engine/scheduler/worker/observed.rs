@@ -1,4 +1,4 @@
-//! What a worker reports to its probe (probe.rs): the same steps, with a call before or after each.
+//! The calls of a worker to its probe (probe.rs).
 
 use super::Worker;
 use crate::engine::scheduler::probe::{TaskEvent, WorkerProbe};
@@ -10,7 +10,8 @@ use std::time::Instant;
 mod loom;
 
 impl Worker {
-    /// Calls `report` with the worker's probe, if there is one, which may go on or off by that.
+    /// Calls `report` with the worker's probe, if there is one. The call may switch the probe on or off, so
+    /// the worker asks afterwards.
     fn report(&self, report: impl FnOnce(&dyn WorkerProbe, u64)) {
         if let Some(probe) = self.probe.as_deref() {
             report(probe, self.own.slot.running.polls());
@@ -67,7 +68,8 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(super) fn report_poll_end(&self, outcome: Polled) {
-        let (task, queued) = (self.own.slot.running.read(), self.own.ready.len());
+        let queued = self.own.ready.len();
+        let task = self.own.slot.running.read().expect("`run` has noted the task");
         self.report(|probe, polls| probe.poll_ends(task, outcome, polls, queued));
     }
 

@@ -91,7 +91,7 @@ impl Worker {
     /// time we reach for it, another thread has it. What is pushed later finds the bit.
     fn last_look(&self, look: LastLook) -> Option<Hot> {
         let yielded = || {
-            self.take_in_shared_yielded();
+            self.bring_in_yielded();
             self.own.yielded.pop()
         };
         self.take_shared()

@@ -88,7 +88,7 @@ impl Probe for Chooser {
         AfterReport::MaySleep
     }
 
-    fn blocked(&self, _: &Shared, _: usize, _: Duration) {}
+    fn blocked(&self, _: &Shared, _: usize, _: Option<RunningTask>, _: Duration) {}
 }
 
 impl WorkerProbe for Chooser {
@@ -110,7 +110,7 @@ impl WorkerProbe for Chooser {
 
     fn poll_begins(&self, _: RunningTask, _: u64) {}
 
-    fn poll_ends(&self, _: Option<RunningTask>, _: Polled, _: u64, _: usize) {}
+    fn poll_ends(&self, _: RunningTask, _: Polled, _: u64, _: usize) {}
 
     fn slept(&self, _: Instant, _: Instant, _: u64) {}
 

@@ -51,7 +51,7 @@ impl Worker {
             WokenBatch::One => {
                 // The first one is not the only one: it may have to go behind all that are queued.
                 let first = self.own.slot.next.take();
-                first.into_iter().for_each(|first| self.brought_in(first));
+                first.into_iter().for_each(|first| self.push_back(first));
                 self.shared.enqueue(by(Reason::InBatch), task);
                 WokenBatch::SEVERAL
             }

@@ -21,14 +21,14 @@ pub(crate) fn with_spares(workers: usize, spares: usize) -> Runtime {
 #[test]
 fn a_spare_serves_everything_while_all_workers_are_blocked() {
     guarded(|| {
-        // Once more each time that a spare was there before the last worker was blocked, because the system did
-        // not let that one run for long.
+        // Once more each time that a spare was there before the last worker was blocked, because the system
+        // did not let that one run for long.
         assert!((0..20).any(|_| is_served_while_all_workers_are_blocked()));
     });
 }
 
-/// Blocks both workers, one of them with something in each place where tasks and events wait. Returns whether it
-/// was a worker that the second task has blocked.
+/// Blocks both workers, one of them with something in each place where tasks and events wait. Returns whether
+/// it was a worker that the second task has blocked.
 fn is_served_while_all_workers_are_blocked() -> bool {
     let runtime = Builder::new_multi_thread().worker_threads(2).build().unwrap();
     let other = occupy(&runtime, 1);

@@ -31,6 +31,13 @@ pub(crate) struct AwakeThreads {
     driver: Arc<Driver>,
 }
 
+/// What a scheduler has whose clock may be paused.
+pub(super) struct Quiescence {
+    pub(super) awake: Arc<AwakeThreads>,
+    /// Whether no blocking work is queued or being done.
+    pub(super) no_work: Box<dyn Fn() -> bool + Send + Sync>,
+}
+
 /// What [`AwakeThreads::read`] has found while no thread was awake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NoneAwake(u64);

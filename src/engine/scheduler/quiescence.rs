@@ -33,7 +33,7 @@
 //!
 //! Models: `quiescence/loom.rs`.
 
-use super::awake_threads::AwakeThreads;
+use super::awake_threads::{AwakeThreads, Quiescence};
 use super::shared::Shared;
 use crate::engine::driver::seat::SeatGuard;
 use crate::engine::park::Parker;
@@ -41,13 +41,6 @@ use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, Mutex};
 use std::task::Waker;
 use std::time::Duration;
-
-/// What a scheduler has whose clock may be paused.
-pub(super) struct Quiescence {
-    awake: Arc<AwakeThreads>,
-    /// Whether no blocking work is queued or being done.
-    no_work: Box<dyn Fn() -> bool + Send + Sync>,
-}
 
 impl Shared {
     /// Begins to count the threads that are awake; called before the first thread starts.

@@ -1,9 +1,9 @@
 //! What the workers share.
 
+use super::awake_threads::Quiescence;
 use super::count::{ForeignTasks, WorkerCounts};
 use super::idle::Idle;
 use super::probe::{Probe, TaskEvent};
-use super::quiescence::Quiescence;
 use super::quiet::QuietWaiters;
 use super::shared_queues::SharedQueues;
 use super::shutdown::Shutdown;

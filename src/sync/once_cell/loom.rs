@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
-use crate::engine::sync_shim::{Arc, block_on, thread};
+use crate::engine::sync_shim::{Arc, block_on, both_ways, thread};
 use std::future::pending;
 use std::pin::pin;
 use std::sync::atomic::AtomicUsize as Count;
@@ -63,12 +63,13 @@ fn a_value_that_two_tasks_want_is_made_once_and_seen_by_both() {
 /// A task that only looks finds nothing, or the whole value.
 #[test]
 fn a_value_that_is_found_is_whole() {
-    ::loom::model(|| {
+    both_ways(|way| {
         let (cell, drops) = cell();
         let sets = {
             let cell = cell.clone();
             thread::spawn(move || assert!(cell.set(Made::new(1, &drops)).is_ok()))
         };
+        way.here();
         assert!(cell.get().is_none_or(|made| made.by() == 1));
         sets.join().expect("no panic");
         assert_eq!(cell.get().map(Made::by), Some(1));

@@ -1,7 +1,7 @@
 //! Models of `SetOnce`: no task waits for a value that is there, and one value is set.
 
 use super::*;
-use crate::engine::sync_shim::{Arc, block_on, thread};
+use crate::engine::sync_shim::{Arc, block_on, both_ways, thread};
 
 #[test]
 fn each_task_that_waits_gets_the_value() {
@@ -23,12 +23,13 @@ fn each_task_that_waits_gets_the_value() {
 
 #[test]
 fn one_of_two_values_is_set() {
-    ::loom::model(|| {
+    both_ways(|way| {
         let once = Arc::new(SetOnce::new());
         let sets = {
             let once = once.clone();
             thread::spawn(move || once.set(1).is_ok())
         };
+        way.here();
         let mine = once.set(2);
         let value = *block_on(once.wait());
         assert_eq!(mine.is_ok(), value == 2);

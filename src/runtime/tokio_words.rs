@@ -37,6 +37,7 @@ pub(crate) const ELAPSED: &str = match IS_TOKIO {
 };
 
 /// What the `Debug` output of a file begins with.
+#[cfg_attr(not(feature = "fs"), allow(dead_code, reason = "there are no files"))]
 pub(crate) const FILE: &str = match IS_TOKIO {
     true => "tokio::fs::File",
     false => "File",

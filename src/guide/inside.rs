@@ -507,6 +507,7 @@
 //! | Where does a worker look for tasks, and how long may one wait? | `src/engine/scheduler/worker.rs` |
 //! | Which worker is woken? | `src/engine/scheduler/idle.rs` |
 //! | What happens behind a long poll? | `src/engine/scheduler/watchdog.rs` |
+//! | How is a scheduler observed? | `src/engine/scheduler/probe.rs`, `src/observe.rs` |
 //! | How does a thread wait for events? | `src/engine/driver.rs`, `src/engine/driver/seat.rs` |
 //! | Why is no event lost? | `src/engine/driver/readiness.rs` |
 //! | How do timers work? | `src/engine/driver/timers.rs`, `src/engine/driver/wheel.rs` |

@@ -15,7 +15,7 @@
 //! | `blocked` | those that block the last free worker |
 //! | `thread_activity` | what a thread does, as the system tells it |
 //! | `spare_descriptors` | descriptors for the time when the program has used up all |
-//! | `incidents` | who is told at once of slow polls and panics |
+//! | `incidents` | the listeners that are told at once of slow polls and panics |
 //!
 //! Each worker writes to a ring of its own, without a lock and without an atomic read-modify-write. A worker
 //! takes locks only when it joins a recording, and for a panic before that. All other threads share one ring,
@@ -52,41 +52,31 @@ use crate::engine::task::RunningTask;
 use crate::engine::wakers;
 use blocked::BlockedPolls;
 use histogram::{HistogramCounts, Histograms, RARE_POLL};
-use long_polls::{LongPolls, News, Seen};
+use long_polls::{LongPolls, News};
 use recorder::Recorder;
 use slow_polls::{LongPoll, SlowPolls};
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 use worker::WorkerObserver;
 
-/// The most news that one look brings of one worker.
-const MOST_NEWS: usize = 2;
-
 /// What is kept of one scheduler.
 pub(crate) struct Observer {
     recorder: Arc<Recorder>,
     /// By the index of the worker. Those of a worker that has ended stay, and the next one goes on with them.
     histograms: Mutex<Vec<Option<Arc<Histograms>>>>,
-    looks: Mutex<Looks>,
+    /// What the looks of the watchdog have shown.
+    long_polls: Mutex<LongPolls>,
     slow_polls: Arc<SlowPolls>,
     blocked: BlockedPolls,
 }
 
-/// What the looks of the watchdog have shown.
-struct Looks {
-    polls: LongPolls,
-    /// Of one look, with the worker's index and position. Kept for its memory: the watchdog must not begin to
-    /// allocate when the program has stopped to.
-    news: Vec<(usize, u64, News)>,
-}
-
 impl Observer {
     pub(crate) fn new(slow_polls: Arc<SlowPolls>) -> Self {
-        let polls = LongPolls::new(slow_polls.after(), clock::now());
+        let long_polls = LongPolls::new(slow_polls.after(), clock::now());
         Self {
             recorder: Arc::new(Recorder::new()),
             histograms: Mutex::new(Vec::new()),
-            looks: Mutex::new(Looks { polls, news: Vec::new() }),
+            long_polls: Mutex::new(long_polls),
             slow_polls,
             blocked: BlockedPolls::new(),
         }
@@ -104,34 +94,40 @@ impl Observer {
     /// How long `worker` has been where `entry` says, at least.
     pub(crate) fn lasted(&self, worker: usize, entry: &WorkerEntry) -> Duration {
         // To the watchdog a worker that has ended looks like one that is in something for ever.
-        let is_there = entry.has_thread && !entry.is_parked;
-        let lasted = || self.looks.lock().polls.lasted(worker, entry.position);
-        if is_there { lasted() } else { Duration::ZERO }
+        if entry.is_idle() {
+            return Duration::ZERO;
+        }
+        self.long_polls.lock().lasted(worker, entry.position)
     }
 
     /// Tells what the last look has found of `worker`, at that position.
     fn tell(&self, scheduler: &Shared, worker: usize, position: u64, news: News) {
-        let poll = |tell: &dyn Fn(LongPoll<'_>)| {
-            let entry = &scheduler.worker_entry(worker);
-            // The entry is read part after part, and its position is the first part. So the position is
-            // compared once more: if it has changed, the task in the entry may be that of a later poll.
-            let is_same = entry.position == position && !scheduler.has_moved(worker, entry);
-            if is_same && !scheduler.is_closed() {
-                let is_over = &|| scheduler.has_moved(worker, entry);
-                let name = &|| scheduler.task_name(entry.task?.id());
-                tell(LongPoll { worker, entry, is_over, name });
-            }
-        };
         match news {
-            News::HalfSlow => poll(&|it| self.slow_polls.half_slow(worker, it.entry)),
-            // It calls the program's code.
-            News::Slow(time) => poll(&|it| wakers::guard(|| self.slow_polls.slow(it, time))),
-            News::SlowEnded(time) => self.slow_polls.ended(worker, time),
-            News::Ended(time) => {
-                if let Some(histograms) = self.histograms_of(worker).filter(|_| time >= RARE_POLL) {
-                    histograms.poll_times.add_rare(time);
+            News::HalfSlow => {
+                if let Some(entry) = still_at(scheduler, worker, position) {
+                    self.slow_polls.half_slow(worker, &entry);
                 }
             }
+            News::Slow(time) => {
+                let Some(entry) = &still_at(scheduler, worker, position) else { return };
+                let is_over = &|| scheduler.has_moved(worker, entry);
+                let name = &|| scheduler.task_name(entry.task?.id());
+                let poll = LongPoll { worker, entry, is_over, name };
+                // It calls the program's code.
+                wakers::guard(|| self.slow_polls.slow(poll, time));
+            }
+            News::SlowEnded(time) => self.slow_polls.ended(worker, time),
+            News::Ended(time) => self.count_rare(worker, time),
+        }
+    }
+
+    /// Counts a poll that has taken `time`, if it is so long that it is in no sample.
+    fn count_rare(&self, worker: usize, time: Duration) {
+        if time < RARE_POLL {
+            return;
+        }
+        if let Some(histograms) = self.histograms_of(worker) {
+            histograms.poll_times.add_rare(time);
         }
     }
 
@@ -190,25 +186,20 @@ impl Probe for Observer {
     }
 
     fn looked(&self, scheduler: &Shared, now: Instant) -> AfterReport {
-        let mut looks = self.looks.lock();
-        let Looks { polls, news } = &mut *looks;
-        let entries = scheduler.worker_entries();
-        if polls.grow(entries.len()) {
-            news.reserve(MOST_NEWS * entries.len());
-        }
-        let seen = entries.map(|(index, entry)| (index, Seen::of(&entry)));
-        polls.look(now, seen, |worker, position, it| news.push((worker, position, it)));
+        let mut polls = self.long_polls.lock();
+        polls.look(now, scheduler.worker_entries());
         let after = if polls.awaits_end() { AfterReport::LookAgain } else { AfterReport::MaySleep };
-        let mut news = std::mem::take(news);
         // What is told may look at the dump, which reads what is under the lock.
-        drop(looks);
+        let mut news = std::mem::take(&mut polls.news);
+        drop(polls);
         // `Slow` calls the program's code, and the other news do not wait for it. Of several slow polls, one
         // that ends while that code runs for an earlier one is not counted and not recorded.
         news.sort_unstable_by_key(|(_, _, it)| matches!(it, News::Slow(_)));
         for (worker, position, it) in news.drain(..) {
             self.tell(scheduler, worker, position, it);
         }
-        self.looks.lock().news = news;
+        // Kept for its memory.
+        self.long_polls.lock().news = news;
         after
     }
 
@@ -221,4 +212,13 @@ impl Probe for Observer {
     ) {
         self.blocked.tell(scheduler, worker, task, time);
     }
+}
+
+/// What `worker` does, if it is still at `position` and the runtime has not begun to end.
+fn still_at(scheduler: &Shared, worker: usize, position: u64) -> Option<WorkerEntry> {
+    let entry = scheduler.worker_entry(worker);
+    // The entry is read part after part, and its position is the first part. So the position is compared once
+    // more: if it has changed, the task in the entry may be that of a later poll.
+    let is_same = entry.position == position && !scheduler.has_moved(worker, &entry);
+    (is_same && !scheduler.is_closed()).then_some(entry)
 }

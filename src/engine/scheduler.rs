@@ -38,7 +38,7 @@
 //! | `slots` | what others see of one worker |
 //! | `size` | how many workers there are, and how many there should be |
 //! | `count`, `sleeps` | what the metrics say of a worker: tasks, sleeps, how long it was busy |
-//! | `probe` | what the threads report, for those who observe the scheduler |
+//! | `probe` | what the threads report to an observer of the scheduler |
 //! | `watchdog` | the driver thread: fetches events while no worker is idle, helps tasks behind long polls |
 //! | `in_place` | a worker whose task blocks the thread, and says so |
 //! | `slice` | how soon the system lets a thread run that has been woken |

@@ -1,8 +1,7 @@
 //! What a recording has, thread by thread, and how far one that reads it has come.
 
 use crate::engine::sync_shim::Arc;
-use crate::observe::Recording;
-use crate::observe::{Event, Record, Ring};
+use crate::observe::{Event, Record, Recording, Ring};
 use std::time::Duration;
 
 /// What one thread, or all that are no workers, have recorded.

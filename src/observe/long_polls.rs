@@ -18,6 +18,9 @@
 use crate::engine::scheduler::{LONGEST_PAUSE, WorkerEntry};
 use std::time::{Duration, Instant};
 
+/// The most news that one look brings of one worker.
+const MOST_NEWS: usize = 2;
+
 /// One look counts at the most for `slow_after` divided by this.
 const SLOW_SHARE: u32 = 4;
 
@@ -26,18 +29,8 @@ pub(super) struct LongPolls {
     slow_after: Duration,
     workers: Vec<WorkerLooks>,
     looked: Instant,
-}
-
-/// One worker at one look.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Seen {
-    /// Grows when a poll begins, when it ends, and when the worker goes to sleep.
-    pub(super) position: u64,
-    /// In a poll: otherwise it is in something else that is no task, or sleeps.
-    pub(super) in_poll: bool,
-    /// Parked, or without a thread.
-    pub(super) idle: bool,
-    pub(super) blocked_in_place: bool,
+    /// What looks have found and has not been told, with the worker's index and position.
+    pub(super) news: Vec<(usize, u64, News)>,
 }
 
 /// What a look has found of a worker.
@@ -56,7 +49,7 @@ pub(super) enum News {
 
 #[derive(Debug, Clone)]
 struct WorkerLooks {
-    seen: Seen,
+    seen: WorkerEntry,
     /// Whether it blocked in place, or has done so in the poll that it is in.
     in_place: bool,
     /// It is where it was at the last look, and neither sleeps nor has just slept.
@@ -79,54 +72,28 @@ enum Told {
     Slow,
 }
 
-impl Seen {
-    pub(super) fn of(entry: &WorkerEntry) -> Self {
-        Self {
-            position: entry.position,
-            in_poll: entry.is_in_poll(),
-            idle: (entry.is_parked || !entry.has_thread) && !entry.is_blocked_in_place,
-            blocked_in_place: entry.is_blocked_in_place,
-        }
-    }
-}
-
 impl LongPolls {
     pub(super) fn new(slow_after: Duration, now: Instant) -> Self {
-        Self { slow_after, workers: Vec::new(), looked: now }
+        Self { slow_after, workers: Vec::new(), looked: now, news: Vec::new() }
     }
 
-    /// From now on there are at least so many workers. Returns whether there were fewer before.
+    /// A look at `now` has found these workers, by their index. Adds to the news what is new.
     ///
-    /// Only here memory is allocated: the watchdog must not begin to when the program has stopped to.
-    pub(super) fn grow(&mut self, workers: usize) -> bool {
-        if self.workers.len() >= workers {
-            return false;
-        }
-        let worker = WorkerLooks {
-            seen: Seen { position: 0, in_poll: false, idle: true, blocked_in_place: false },
-            in_place: false,
-            stays: false,
-            moved: self.looked,
-            before: Duration::ZERO,
-            lasted: Duration::ZERO,
-            told: Told::Nothing,
-        };
-        self.workers.resize(workers, worker);
-        true
-    }
-
-    /// A look at `now` has found this, by the index of the worker. Calls `tell` with the index, the
-    /// position and what is new.
+    /// Allocates memory only if there are more workers than before: the watchdog must not begin to when the
+    /// program has stopped to.
     pub(super) fn look(
         &mut self,
         now: Instant,
-        seen: impl Iterator<Item = (usize, Seen)>,
-        mut tell: impl FnMut(usize, u64, News),
+        workers: impl ExactSizeIterator<Item = (usize, WorkerEntry)>,
     ) {
+        if self.workers.len() < workers.len() {
+            self.workers.resize(workers.len(), WorkerLooks::new(self.looked));
+            self.news.reserve(MOST_NEWS * workers.len());
+        }
         let passed = now.saturating_duration_since(std::mem::replace(&mut self.looked, now));
-        for (index, seen) in seen {
-            let mut tell = |news| tell(index, seen.position, news);
-            self.workers[index].look(seen, now, passed, self.slow_after, &mut tell);
+        for (index, seen) in workers {
+            let found = self.workers[index].look(seen, now, passed, self.slow_after);
+            self.news.extend(found.into_iter().flatten().map(|news| (index, seen.position, news)));
         }
     }
 
@@ -143,58 +110,66 @@ impl LongPolls {
 }
 
 impl WorkerLooks {
+    /// Of a worker that no look has seen yet. The last look was then.
+    fn new(looked: Instant) -> Self {
+        Self {
+            seen: WorkerEntry::default(),
+            in_place: false,
+            stays: false,
+            moved: looked,
+            before: Duration::ZERO,
+            lasted: Duration::ZERO,
+            told: Told::Nothing,
+        }
+    }
+
     /// Compares with the previous look, `passed` ago.
     fn look(
         &mut self,
-        seen: Seen,
+        seen: WorkerEntry,
         now: Instant,
         passed: Duration,
         slow_after: Duration,
-        tell: &mut dyn FnMut(News),
-    ) {
+    ) -> [Option<News>; MOST_NEWS] {
         let old = std::mem::replace(&mut self.seen, seen);
         let has_moved = seen.position != old.position;
-        let was_idle = old.idle || seen.idle;
+        let was_idle = old.is_idle() || seen.is_idle();
         let stayed = std::mem::replace(&mut self.stays, !has_moved && !was_idle);
         // A worker that has left moves no more.
-        let is_over = stayed && old.in_poll && (has_moved || seen.idle);
+        let is_over = stayed && old.is_in_poll() && (has_moved || seen.is_idle());
         // It may have ended at any time since the last look, which may be long ago if the system has not let
         // the watchdog run.
         let middle = passed.min(LONGEST_PAUSE) / 2;
-        if is_over && !seen.blocked_in_place && !self.in_place {
+        let ended = (is_over && !seen.is_blocked_in_place && !self.in_place).then(|| {
             let known = now.saturating_duration_since(self.moved).saturating_sub(passed);
-            tell(News::Ended(self.before + known + middle));
-        }
-        self.in_place = seen.blocked_in_place || (self.in_place && !has_moved);
-        if self.stays && !seen.blocked_in_place {
+            News::Ended(self.before + known + middle)
+        });
+        self.in_place = seen.is_blocked_in_place || (self.in_place && !has_moved);
+        let slow = if self.stays && !seen.is_blocked_in_place {
             self.lasted += passed.min(slow_after / SLOW_SHARE);
-            self.tell_if_slow(slow_after, tell);
+            self.tell_if_slow(slow_after)
         } else {
-            if self.told == Told::Slow {
-                tell(News::SlowEnded(self.lasted));
-            }
-            (self.told, self.lasted) = (Told::Nothing, Duration::ZERO);
-        }
+            let lasted = std::mem::take(&mut self.lasted);
+            let was_slow = std::mem::replace(&mut self.told, Told::Nothing) == Told::Slow;
+            was_slow.then_some(News::SlowEnded(lasted))
+        };
         if !self.stays {
             self.moved = now;
             // A worker that was idle may have woken the watchdog with its first poll.
             let has_slept = was_idle && passed > LONGEST_PAUSE;
             self.before = if has_slept { Duration::ZERO } else { middle };
         }
+        [ended, slow]
     }
 
-    fn tell_if_slow(&mut self, slow_after: Duration, tell: &mut dyn FnMut(News)) {
-        match self.told {
-            Told::Nothing if self.lasted >= slow_after / 2 => {
-                self.told = Told::HalfSlow;
-                tell(News::HalfSlow);
-            }
-            Told::HalfSlow if self.lasted >= slow_after => {
-                self.told = Told::Slow;
-                tell(News::Slow(self.lasted));
-            }
-            Told::Nothing | Told::HalfSlow | Told::Slow => {}
-        }
+    fn tell_if_slow(&mut self, slow_after: Duration) -> Option<News> {
+        let (told, news) = match self.told {
+            Told::Nothing if self.lasted >= slow_after / 2 => (Told::HalfSlow, News::HalfSlow),
+            Told::HalfSlow if self.lasted >= slow_after => (Told::Slow, News::Slow(self.lasted)),
+            Told::Nothing | Told::HalfSlow | Told::Slow => return None,
+        };
+        self.told = told;
+        Some(news)
     }
 }
 
@@ -204,37 +179,42 @@ mod tests {
 
     const TICK: Duration = Duration::from_micros(500);
     const SLOW: Duration = Duration::from_millis(100);
-    const BUSY: Seen = Seen { position: 2, in_poll: true, idle: false, blocked_in_place: false };
-    const PARKED: Seen = Seen { idle: true, in_poll: false, ..BUSY };
-    const BLOCKED: Seen = Seen { blocked_in_place: true, ..BUSY };
+    const BUSY: WorkerEntry = WorkerEntry {
+        position: 2,
+        polls: 1,
+        task: None,
+        thread: None,
+        has_thread: true,
+        rests: false,
+        is_parked: false,
+        is_blocked_in_place: false,
+    };
+    const PARKED: WorkerEntry = WorkerEntry { position: 3, is_parked: true, ..BUSY };
+    const BLOCKED: WorkerEntry = WorkerEntry { is_blocked_in_place: true, ..BUSY };
 
     /// Looks at one worker.
     struct Looks {
         polls: LongPolls,
         now: Instant,
-        seen: Seen,
+        seen: WorkerEntry,
     }
 
     impl Looks {
-        fn new(seen: Seen) -> Self {
+        fn new(seen: WorkerEntry) -> Self {
             let now = Instant::now();
-            let mut polls = LongPolls::new(SLOW, now);
-            polls.grow(1);
-            Self { polls, now, seen }
+            Self { polls: LongPolls::new(SLOW, now), now, seen }
         }
 
         /// The worker begins another poll.
         fn poll(&mut self) -> &mut Self {
-            self.seen.position += 2;
-            self.seen.in_poll = true;
+            self.seen.position = (self.seen.position | 1) + 1;
             self
         }
 
         fn look_after(&mut self, time: Duration) -> Vec<News> {
             self.now += time;
-            let mut news = Vec::new();
-            self.polls.look(self.now, [(0, self.seen)].into_iter(), |_, _, it| news.push(it));
-            news
+            self.polls.look(self.now, [(0, self.seen)].into_iter());
+            self.polls.news.drain(..).map(|(.., news)| news).collect()
         }
 
         fn look(&mut self) -> Vec<News> {
@@ -288,7 +268,7 @@ mod tests {
         while looks.lasted() < SLOW - 2 * TICK {
             looks.look();
         }
-        looks.seen = Seen { position: looks.seen.position + 1, in_poll: false, ..looks.seen };
+        looks.seen.position += 1;
         assert!(matches!(looks.looks(4)[..], [News::Ended(_)]));
         assert!(looks.lasted() < SLOW / 2);
         let told = looks.looks(300);
@@ -321,7 +301,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_slow_poll_is_awaited_and_told_once() {
-        let end = |change: fn(&mut Seen)| {
+        let end = |change: fn(&mut WorkerEntry)| {
             let mut looks = Looks::new(BUSY);
             while !matches!(looks.look()[..], [News::Slow(_)]) {
                 assert!(!looks.polls.awaits_end());
@@ -339,11 +319,11 @@ mod tests {
             ended.expect("it is told")
         };
         // Another poll; nothing for now; a sleep; and the same poll, in which it says that it blocks.
-        let ends: [fn(&mut Seen); 4] = [
+        let ends: [fn(&mut WorkerEntry); 4] = [
             |seen| seen.position += 2,
-            |seen| (seen.position, seen.in_poll) = (seen.position + 1, false),
-            |seen| (seen.position, seen.in_poll, seen.idle) = (seen.position + 1, false, true),
-            |seen| seen.blocked_in_place = true,
+            |seen| seen.position += 1,
+            |seen| (seen.position, seen.is_parked) = (seen.position + 1, true),
+            |seen| seen.is_blocked_in_place = true,
         ];
         for time in ends.map(end) {
             assert!(time >= SLOW + 40 * TICK && time <= SLOW + 42 * TICK, "{time:?}");
@@ -360,7 +340,7 @@ mod tests {
     fn a_poll_that_wakes_the_watchdog_has_begun_just_now() {
         let mut looks = Looks::new(PARKED);
         looks.look();
-        looks.seen.idle = false;
+        looks.seen.is_parked = false;
         looks.poll().look_after(Duration::from_secs(10));
         looks.looks(40);
         assert_eq!(looks.poll().look(), [News::Ended(40 * TICK + TICK / 2)]);
@@ -371,7 +351,7 @@ mod tests {
         let mut looks = Looks::new(BUSY);
         looks.look();
         looks.poll().looks(41);
-        looks.seen.idle = true;
+        looks.seen.is_parked = true;
         assert_eq!(looks.look(), [News::Ended(41 * TICK)]);
         assert_eq!(looks.looks(3), [], "told once");
     }
@@ -381,12 +361,12 @@ mod tests {
         for first in [PARKED, BLOCKED] {
             let mut looks = Looks::new(first);
             looks.looks(40);
-            looks.seen = Seen { position: looks.seen.position, ..BUSY };
+            looks.seen = WorkerEntry { position: looks.seen.position, ..BUSY };
             assert_eq!(looks.poll().look(), []);
             // One that goes on for a while after it has blocked in place.
-            looks.seen.blocked_in_place = true;
+            looks.seen.is_blocked_in_place = true;
             looks.looks(40);
-            looks.seen.blocked_in_place = false;
+            looks.seen.is_blocked_in_place = false;
             looks.looks(3);
             assert_eq!(looks.poll().look(), []);
         }

@@ -81,7 +81,8 @@ impl AwakeThreads {
     /// Whether no thread is awake. To be compared with a later reading, which differs if one was awake
     /// meanwhile. The clock is stopped.
     pub(crate) fn read(&self) -> Option<NoneAwake> {
-        // Ordering: SeqCst fence, see the head of this file.
+        // Ordering: SeqCst fence, see the head of this file, and `look_for_quiescence`, whose second reading
+        // counts on it.
         fence(Ordering::SeqCst);
         // Ordering: SeqCst, see `add`.
         let word = self.word.load(Ordering::SeqCst);

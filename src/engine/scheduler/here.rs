@@ -105,7 +105,7 @@ pub(crate) fn report_panic(shared: &Shared, task: RunningTask) {
     let event = TaskEvent::Panicked(task);
     with_role(|role| match role.and_then(Role::worker) {
         Some(worker) if ptr::eq(worker.address(), shared) => worker.report_observed(event),
-        _ => shared.report_outside(|| event),
+        _ => shared.report_event(event),
     });
 }
 

@@ -1,4 +1,4 @@
-//! Where the scheduler is observed: what its threads report, and to whom.
+//! Where the scheduler is observed: what its threads report to a probe.
 //!
 //! The scheduler calls code for observers nowhere else. Its other parts keep counts and notes, which any
 //! thread may read. The code that makes a scheduler may attach one [`Probe`], which makes a [`WorkerProbe`]

@@ -116,10 +116,10 @@ impl Shared {
         if self.has_work() {
             return;
         }
-        // Ordering: SeqCst, between the queues and the word. A channel is looked at with Relaxed. If this
-        // thread sees that a worker has emptied one, it also sees that this worker counts as awake: the
-        // worker was counted, and executed a fence (`end_park`), before it emptied anything.
-        fence(Ordering::SeqCst);
+        // Ordering: `read` begins with a SeqCst fence, here between the queues and the word. A channel is
+        // looked at with Relaxed. If this thread sees that a worker has emptied one, it also sees that this
+        // worker counts as awake: the worker was counted, and executed a fence (`end_park`), before it
+        // emptied anything.
         if awake.read() == seen {
             self.driver.begin_quiescent_point(no_work, wakes);
         }

@@ -191,8 +191,9 @@ impl Shared {
         }
     }
 
+    /// As [`Shared::report_outside`], if the caller knows that the scheduler is being observed.
     #[cold]
-    fn report_event(&self, event: TaskEvent) {
+    pub(super) fn report_event(&self, event: TaskEvent) {
         if let Some(probe) = self.probe.get() {
             probe.happened_outside(event);
         }
@@ -351,6 +352,7 @@ const NAMES: usize = 10_000;
 const LEAST_PER_LOOK: usize = 500;
 
 /// See [`Shared::worker_entries`].
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct WorkerEntry {
     /// See [`Slot::position`]: even during a poll, and odd otherwise.
     pub(crate) position: u64,
@@ -371,6 +373,11 @@ pub(crate) struct WorkerEntry {
 impl WorkerEntry {
     pub(crate) fn is_in_poll(&self) -> bool {
         self.position % 2 == 0
+    }
+
+    /// Whether it is parked, or there is no thread.
+    pub(crate) fn is_idle(&self) -> bool {
+        (self.is_parked || !self.has_thread) && !self.is_blocked_in_place
     }
 }
 

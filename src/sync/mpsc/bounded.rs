@@ -370,12 +370,7 @@ pub struct WeakSender<T> {
 }
 
 impl<T> WeakSender<T> {
-    /// Returns a sender; `None` if all senders have been dropped.
-    pub fn upgrade(&self) -> Option<Sender<T>> {
-        self.tx.upgrade().map(|tx| Sender { tx })
-    }
-
-    counts!();
+    weak_sender_methods!(Sender);
 }
 
 clones!(WeakSender);

@@ -66,6 +66,18 @@ macro_rules! sender_methods {
     };
 }
 
+/// What a weak sender can do, which `upgrade` makes a sender again.
+macro_rules! weak_sender_methods {
+    ($sender:ident) => {
+        /// Returns a sender; `None` if all senders have been dropped.
+        pub fn upgrade(&self) -> Option<$sender<T>> {
+            self.tx.upgrade().map(|tx| $sender { tx })
+        }
+
+        counts!();
+    };
+}
+
 /// Each clone counts as a sender, or as a weak one.
 macro_rules! clones {
     ($handle:ident) => {

@@ -77,12 +77,7 @@ pub struct WeakUnboundedSender<T> {
 }
 
 impl<T> WeakUnboundedSender<T> {
-    /// Returns a sender; `None` if all senders have been dropped.
-    pub fn upgrade(&self) -> Option<UnboundedSender<T>> {
-        self.tx.upgrade().map(|tx| UnboundedSender { tx })
-    }
-
-    counts!();
+    weak_sender_methods!(UnboundedSender);
 }
 
 clones!(WeakUnboundedSender);

@@ -72,8 +72,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: LONG_POLLS,
         models: "observe::long_polls",
-        from: "if is_over && !seen.blocked_in_place && !self.in_place {",
-        to: "if is_over && !seen.blocked_in_place {",
+        from: "(is_over && !seen.is_blocked_in_place && !self.in_place).then(|| {",
+        to: "(is_over && !seen.is_blocked_in_place).then(|| {",
         breaks: "a poll that has blocked in place counts as a long one when it is over",
     },
     Mutation {

@@ -378,8 +378,8 @@ impl WatchdogThread {
         self.history.sat(shared.driver.attendance());
     }
 
-    /// Sits in the driver's seat until a round has brought something; goes on looking after the workers
-    /// meanwhile.
+    /// Sits in the driver's seat until a round has brought something, or a worker has taken the seat during a
+    /// look; goes on looking after the workers meanwhile.
     fn sit(&mut self, shared: &Arc<Shared>) -> AfterSeat {
         let Some(mut seat) = shared.driver.try_seat() else {
             return AfterSeat::Refused;
@@ -405,8 +405,14 @@ impl WatchdogThread {
                 self.trim(shared, &mut seat);
             }
             shared.watchdog.end_sleep();
-            if self.wakes.is_empty() {
+            if self.wakes.is_empty() && self.is_look_due() {
+                // The look may call the program's code. If that takes long, a worker must be able to sit here.
+                drop(seat);
                 self.look_if_due(shared);
+                seat = match shared.driver.try_seat() {
+                    Some(seat) => seat,
+                    None => break,
+                };
             }
             let now = clock::now();
             if self.is_quiescent_point_overdue(shared, now) {
@@ -425,11 +431,14 @@ impl WatchdogThread {
         }
     }
 
-    /// The next look, if it is due. This thread has the seat or will take it, so nothing is to be fetched.
+    fn is_look_due(&self) -> bool {
+        clock::now().saturating_duration_since(self.looked) >= LOOK
+    }
+
+    /// The next look, if it is due. This thread takes the seat after it, so nothing is to be fetched.
     fn look_if_due(&mut self, shared: &Arc<Shared>) {
-        let now = clock::now();
-        if now.saturating_duration_since(self.looked) >= LOOK {
-            let _ = self.look(shared, now);
+        if self.is_look_due() {
+            let _ = self.look(shared, clock::now());
         }
     }
 

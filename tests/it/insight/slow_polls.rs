@@ -4,7 +4,7 @@ use crate::guard::{exactly, guarded, until};
 use liten::runtime::{Builder, Handle, Runtime, SlowPoll};
 use liten::task;
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -123,6 +123,41 @@ fn a_panic_of_the_function_is_its_own_affair() {
         drop(release);
         runtime.block_on(task).unwrap();
         runtime.block_on(runtime.spawn(liten::time::sleep(MS))).unwrap();
+    });
+}
+
+/// While both workers are blocked, the watchdog waits for events, and calls the function. It lets a worker that
+/// has become idle wait for them meanwhile.
+#[test]
+fn a_function_that_takes_long_holds_up_no_timer() {
+    guarded(|| {
+        let (entered, is_in) = mpsc::channel();
+        let (release, held) = mpsc::channel::<()>();
+        let held = Mutex::new(held);
+        let runtime = exactly(2)
+            .slow_poll_threshold(20 * MS)
+            .on_slow_poll(move |_| {
+                entered.send(()).unwrap();
+                _ = held.lock().unwrap().recv();
+            })
+            .build()
+            .unwrap();
+        let block = || {
+            let (end, rest) = mpsc::channel::<()>();
+            (end, runtime.spawn(async move { _ = rest.recv() }))
+        };
+        let ((end, slow), (free, other)) = (block(), block());
+        is_in.recv().unwrap();
+        drop(free);
+        let (woken, is_woken) = mpsc::channel();
+        runtime.spawn(async move {
+            liten::time::sleep(10 * MS).await;
+            woken.send(()).unwrap();
+        });
+        let in_time = is_woken.recv_timeout(Duration::from_secs(10));
+        drop((release, end));
+        in_time.unwrap();
+        runtime.block_on(async { (slow.await.unwrap(), other.await.unwrap()) });
     });
 }
 

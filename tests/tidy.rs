@@ -125,17 +125,13 @@ const CIRCLES: &[circles::Known] = &[
         "findings follow from a dump, and the page's dump has those that several looks have shown",
     ),
     (
-        &[
-            "src/engine/scheduler/enqueue.rs",
-            "src/engine/scheduler/lifecycle.rs",
-            "src/engine/scheduler/watchdog.rs",
-            "src/engine/scheduler/worker.rs",
-            "src/engine/scheduler/worker/observed.rs",
-            "src/engine/scheduler/worker/park.rs",
-            "src/engine/scheduler/worker/wakes.rs",
-        ],
-        "threads start each other: a worker that leaves its park starts the watchdog, which starts \
-         spare workers, and a thread is known by its role",
+        &["src/engine/scheduler/lifecycle.rs", "src/engine/scheduler/watchdog.rs"],
+        "threads start each other: a worker that leaves its park has the watchdog started, which starts \
+         spare workers",
+    ),
+    (
+        &["src/engine/scheduler/enqueue.rs", "src/engine/scheduler/worker.rs"],
+        "a thread is known by its role, which may be a worker, and a worker queues its tasks",
     ),
     (
         &["src/fs/file.rs", "src/fs/open_options.rs"],
@@ -159,21 +155,8 @@ const CIRCLES: &[circles::Known] = &[
          reaped",
     ),
     (
-        &[
-            "src/runtime.rs",
-            "src/runtime/block_on.rs",
-            "src/runtime/builder.rs",
-            "src/runtime/context.rs",
-            "src/runtime/current_thread.rs",
-            "src/runtime/handle.rs",
-            "src/runtime/local_runtime.rs",
-            "src/runtime/metrics.rs",
-            "src/runtime/pinned.rs",
-            "src/runtime/root_future.rs",
-            "src/runtime/tokio_context.rs",
-        ],
-        "each kind of runtime makes handles, a handle does all that a runtime does, and the \
-         thread's context is a handle",
+        &["src/runtime/handle.rs", "src/runtime/metrics.rs"],
+        "a handle gives the numbers of its runtime, and they are read by way of a handle",
     ),
     (
         &["src/runtime/local.rs", "src/runtime/local/run.rs", "src/runtime/local_thread.rs"],
@@ -279,14 +262,13 @@ const CLOCK: Confined = Confined {
         ("src/runtime/shutdown.rs", "how long a bounded shutdown has waited"),
         ("src/runtime/blocking_task.rs", "since when a job waits, and since when it runs"),
         ("src/engine/scheduler/lifecycle.rs", "when the system has had no thread to give"),
-        ("src/engine/scheduler/worker/observed.rs", "when the wakers of a round are called"),
         ("src/observe", "when what is kept has happened, and when the next sample comes"),
         ("src/engine/scheduler/sleeps.rs", "how long a thread was busy, twice per sleep"),
         (
             "src/engine/scheduler/watchdog.rs",
             "how long workers have been in one poll, once per look",
         ),
-        ("src/engine/scheduler/worker.rs", "how long its tasks took, once per poll of the driver"),
+        ("src/engine/scheduler/worker", "how long its tasks took, once per poll of the driver"),
         ("src/time", "deadlines relative to now"),
         ("src/hyper/timer.rs", "hyper asks its timer for the time"),
         ("src/component/native.rs", "a host's clock"),
@@ -378,6 +360,7 @@ const CFG: Confined = Confined {
         ("src/observe/blocked.rs", "a warning where a collector listens"),
         ("src/engine/scheduler/slice.rs", "slices of the processor on Linux, nothing elsewhere"),
         ("src/runtime/tokio_context.rs", "the helper runtime of tokio, or nothing"),
+        ("src/runtime/builder.rs", "a setter for that"),
         ("src/observe/slow_polls/event.rs", "a warning where a collector listens"),
         ("src/start.rs", "a page where there is insight"),
         ("src/observe/thread_activity.rs", "what Linux says of a thread; elsewhere nothing"),

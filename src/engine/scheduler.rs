@@ -22,9 +22,9 @@
 //!
 //! To follow a wake, read `task/waker.rs`; `TaskRef::wake` in `task/header.rs`, which asks `task/state.rs`,
 //! and then calls `header::queue` through the table of functions; `Schedule for Shared` in `enqueue.rs`;
-//! and on a worker `worker/wakes.rs`. If a worker is to be told, go on with `Shared::tell`, `idle.rs`,
+//! and on a worker `worker.rs`. If a worker is to be told, go on with `Shared::tell`, `idle.rs`,
 //! `Shared::unpark`, `park.rs`, and for a worker in the seat `driver/alarm.rs`. The sleeping side is
-//! `worker/park.rs`.
+//! `worker/work.rs`.
 //!
 //! | file | what it is |
 //! |---|---|
@@ -60,9 +60,9 @@
 //! than its tasks have so far, the next fair turn or the watchdog wakes a peer for the rest, some
 //! milliseconds later. They also wait for the end of the poll that has woken them.
 //!
-//! A task that has yielded is a reason to wake only workers that may run it: not a helper (worker.rs). When a
-//! worker gives up its queues, any worker is woken, and a helper that finds nothing for itself passes the
-//! search on.
+//! A task that has yielded is a reason to wake only workers that may run it: not a helper
+//! (worker/next_task.rs). When a worker gives up its queues, any worker is woken, and a helper that finds
+//! nothing for itself passes the search on.
 //!
 //! # No wake is lost
 //!

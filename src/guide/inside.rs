@@ -504,7 +504,7 @@
 //! | Which states has a task? | `src/engine/task/state.rs`, `src/engine/task/cell.rs` |
 //! | What is a waker made of? | `src/engine/task/waker.rs` |
 //! | Why is no wake lost? | `src/engine/scheduler.rs` |
-//! | Where does a worker look for tasks, and how long may one wait? | `src/engine/scheduler/worker.rs` |
+//! | Where does a worker look for tasks? How long may one wait? | `…/scheduler/worker/next_task.rs` |
 //! | Which worker is woken? | `src/engine/scheduler/idle.rs` |
 //! | What happens behind a long poll? | `src/engine/scheduler/watchdog.rs` |
 //! | How is a scheduler observed? | `src/engine/scheduler/probe.rs`, `src/observe.rs` |

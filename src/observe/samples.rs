@@ -47,7 +47,7 @@ const MOST_POLLS: u64 = 1 << 20;
 const GAP: u64 = 64;
 
 /// A followed task that has not been polled after this many times the number of tasks before it is not here
-/// any more. See "Bounds" in the scheduler's worker.rs.
+/// any more. See "Bounds" in the scheduler's worker/next_task.rs.
 const GONE_AFTER: u64 = 8;
 
 /// Added to that number of tasks, so that some more may come while there are few.

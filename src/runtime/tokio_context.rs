@@ -35,7 +35,7 @@ pub(super) use switched::{Door, Guard, Setting, refuse_in_task, without_budget};
 #[cfg(feature = "tokio-context")]
 mod switched {
     use crate::engine::sync_shim::thread_local;
-    use crate::runtime::{Builder, tokio_words};
+    use crate::runtime::tokio_words;
     use liten_tokio::runtime::{self, EnterGuard, Handle, Runtime, TryCurrentError};
     use liten_tokio::task::unconstrained;
     use parking_lot::Mutex;
@@ -83,9 +83,8 @@ mod switched {
     }
 
     impl Setting {
-        /// The setting of a runtime whose threads need no tokio.
-        pub(in crate::runtime) fn off() -> Self {
-            Self(false)
+        pub(in crate::runtime) fn new(is_on: bool) -> Self {
+            Self(is_on)
         }
 
         /// Starts the helper if it is wanted and not there.
@@ -113,8 +112,7 @@ mod switched {
 
     impl Drop for Guard {
         fn drop(&mut self) {
-            let is_gone = |error: TryCurrentError| error.is_thread_local_destroyed();
-            if self.0.is_some() && Handle::try_current().is_err_and(is_gone) {
+            if self.0.is_some() && is_context_destroyed(&Handle::try_current()) {
                 mem::forget(self.0.take());
             }
         }
@@ -124,10 +122,14 @@ mod switched {
     /// another thread-local keeps, and when guards are left in the order of their making. So the context
     /// is not entered in these cases, nor twice.
     fn may_enter(helper: &Handle) -> bool {
-        match Handle::try_current() {
-            Ok(current) => current.id() != helper.id(),
-            Err(error) => !error.is_thread_local_destroyed(),
-        }
+        let current = Handle::try_current();
+        let is_helper = current.as_ref().is_ok_and(|current| current.id() == helper.id());
+        !is_helper && !is_context_destroyed(&current)
+    }
+
+    /// Whether the thread ends, and tokio's thread-local has gone.
+    fn is_context_destroyed(current: &Result<Handle, TryCurrentError>) -> bool {
+        current.as_ref().err().is_some_and(TryCurrentError::is_thread_local_destroyed)
     }
 
     fn helper() -> io::Result<&'static Handle> {
@@ -170,33 +172,6 @@ mod switched {
     ) -> impl Future<Output = F::Output> {
         unconstrained(root)
     }
-
-    impl Builder {
-        /// Sets whether the threads of the runtime are in tokio's context, for crates that need one. Default:
-        /// they are.
-        ///
-        /// See [Crates that need tokio](crate::runtime#crates-that-need-tokio).
-        ///
-        /// # Examples
-        ///
-        /// ```
-        /// let runtime = liten::runtime::Runtime::new().unwrap();
-        /// let task = runtime.spawn(async { tokio::time::sleep(std::time::Duration::ZERO).await });
-        /// assert!(runtime.block_on(task).is_ok());
-        ///
-        /// let without = liten::runtime::Builder::new_multi_thread()
-        ///     .tokio_context(false)
-        ///     .build()
-        ///     .unwrap();
-        /// let none = without.spawn(async { tokio::runtime::Handle::try_current().is_err() });
-        /// assert!(without.block_on(none).unwrap());
-        /// ```
-        #[cfg_attr(docsrs, doc(cfg(feature = "tokio-context")))]
-        pub fn tokio_context(&mut self, on: bool) -> &mut Self {
-            self.tokio = Setting(on);
-            self
-        }
-    }
 }
 
 #[cfg(not(feature = "tokio-context"))]
@@ -210,7 +185,7 @@ mod switched {
     pub(in crate::runtime) struct Setting {}
 
     impl Setting {
-        pub(in crate::runtime) fn off() -> Self {
+        pub(in crate::runtime) fn new(_is_on: bool) -> Self {
             Self {}
         }
 

@@ -86,7 +86,7 @@ fn an_ordinary_task_gets_its_turn_among_those_that_never_rest() {
 #[test]
 fn a_backlog_from_outside_is_taken_in_by_large_portions() {
     const BACKLOG: u64 = 20_000;
-    /// The most that one pass of the worker brings in (`scheduler/worker.rs`).
+    /// The most that one pass of the worker brings in (`scheduler/worker/next_task.rs`).
     const PORTION: u64 = 512;
     guarded(|| {
         let runtime = workers(1);

@@ -70,7 +70,7 @@ pub(super) enum Reason {
     Spawned,
     /// A waker has made it hot.
     Woken,
-    /// One of a batch of wakers has made it hot: of several that are called together (worker/wakes.rs). It is
+    /// One of a batch of wakers has made it hot: of several that are called together (worker.rs). It is
     /// the first task, and may be the only one.
     FirstOfBatch,
     /// The same, and it is not the first one, or there will be several: as with the events of one round of
@@ -564,6 +564,14 @@ impl Shared {
         // Ordering: the pusher's half of the Dekker pair of scheduler.rs: push, fence, read the idle
         // word. The other half is in `Worker::sleep`.
         fence(Ordering::SeqCst);
+        self.queues.raise_flag();
+    }
+
+    /// Lets a worker that moves take what is queued at those that do not.
+    pub(super) fn call_for_rescue(&self) {
+        // A worker that lowers the flag at the same time may not see the order. No task is lost by
+        // that: workers look here at each fair turn without a pause, and the next look orders it again.
+        self.watchdog.order_rescue();
         self.queues.raise_flag();
     }
 

@@ -125,14 +125,6 @@ impl Shared {
             self.watchdog.start_failed();
         }
     }
-
-    /// Lets a worker that moves take what is queued at those that do not.
-    pub(super) fn call_for_rescue(&self) {
-        // A worker that lowers the flag at the same time may not see the order. No task is lost by
-        // that: workers look here at each fair turn without a pause, and the next look orders it again.
-        self.watchdog.order_rescue();
-        self.queues.raise_flag();
-    }
 }
 
 /// Whether every worker is parked or blocked in place, so that each of them wakes this thread before it runs
@@ -406,7 +398,8 @@ impl WatchdogThread {
             }
             shared.watchdog.end_sleep();
             if self.wakes.is_empty() && self.is_look_due() {
-                // The look may call the program's code. If that takes long, a worker must be able to sit here.
+                // The look may call the program's code. If that takes long, a worker must be able to sit
+                // here.
                 drop(seat);
                 self.look_if_due(shared);
                 seat = match shared.driver.try_seat() {

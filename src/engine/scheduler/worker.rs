@@ -1,96 +1,49 @@
-//! One worker: picks a task, runs it, and parks when there is none.
+//! One worker: what it has of its own, what a spawn or a wake on its thread does, what it tells its probe,
+//! and its rounds of the driver.
 //!
-//! The loop is [`Worker::work`]; everything that blocks is in `worker/park.rs`. All that is random comes from
-//! the worker's seeded generator, so that a simulation can drive the same steps.
+//! Where it looks for its next task is in `worker/next_task.rs`; its loop, and how it sleeps, in
+//! `worker/work.rs`. All that is random comes from the worker's seeded generator, so that a simulation can
+//! drive the same steps.
 //!
-//! # Order of looking for a task
+//! # Tasks that are woken together
 //!
-//! A task is *ready* when it has been spawned, or woken by an event, a timer or another task. It has
-//! *yielded* when it asked for another poll itself: by `yield_now`, at the end of its budget, or by waking
-//! itself in its poll. The two wait in deques of their own, and ready tasks run first: mostly they answer
-//! something that waits, while tasks that yield are those that compute.
+//! A task that is woken alone comes into the next slot, and a parked peer is notified if there is more than
+//! one task to run. Wakers that are called together, a *batch*, notify a peer once, when all have been
+//! called; a large batch also after each [`MOST_UNTOLD`] tasks; and a batch of cheap tasks notifies none
+//! (policy.rs). If each wake of a batch notified, the peer would run the first task, find no other, park, and
+//! be notified again: some 15 times for a batch of 1,000. Where the cores have other work too, one
+//! notification per batch takes two thirds of the time that one per wake takes (`sync_watch`, `sync_notify`);
+//! on free cores both take the same.
 //!
-//! *Shared work* is what waits in the worker's own wake channel, which thieves may empty too, in the
-//! injector, and in the queue of tasks that have yielded and that all workers share.
-//!
-//! If there is shared work (two hints say so, read in each tick): the own wake channel, and a batch from the
-//! injector, go to the back of the ready deque. The next look comes after a *pause* of as many ticks as it
-//! brought tasks, and all looks of one *pass* bring [`INTAKE`] from the injector at the most: a pass lasts
-//! until what was in the deque after its first look has been popped. At each *fair turn* the driver is polled
-//! if its seat is free, and unless it is in a pause, the worker looks for shared work whatever the hints say.
-//! Then:
-//!
-//! 1. the next slot: the task that the last one woke. At most `NEXT_CAP` times in a row (policy.rs), then
-//!    it goes to the ready deque's back;
-//! 2. the own ready deque, FIFO;
-//! 3. the own wake channel;
-//! 4. the injector: a batch;
-//! 5. the own deque of tasks that have yielded, FIFO; the driver is polled before the `YIELDS_ALONE`th in
-//!    a row;
-//! 6. the other workers, from a random start: half a ready deque (128 tasks at the most), or a whole channel,
-//!    or the next slot of a worker that is stuck; if there is none, half of what has yielded;
-//! 7. nothing: park, in the driver's seat if it is free.
-//!
-//! Spawned tasks go to the deque and never to the next slot: with one worker, tasks start in the order
-//! of their spawns.
-//!
-//! # Bounds
-//!
-//! Say that `k` tasks want to run on a worker, those that have just been woken included.
-//!
-//! *Ready tasks.* The ready deque never holds more than `k + 2 × INTAKE`: what a pass brought in is gone, or
-//! among the `k`, when the next pass ends. What comes from the wake channel, or is taken from a worker that
-//! is stuck, has no such bound and counts among the `k`. A task at its back waits for those before it, for at
-//! most as many that have yielded, and after each of these for at most `NEXT_CAP` polls from the next slot.
-//!
-//! *Tasks that have yielded.* When ready tasks never run out, [`Policy`] lets one of the others run after
-//! each `INTAKE / n` of them, and after each single one if there are more than that: all `n` have had their
-//! turn after `INTAKE + 2 × n` pops.
-//!
-//! So **between two polls of a task that wants to run lie at most `8 × (k + 1024)` polls**, whatever other
-//! threads push: 8 is `2 × (1 + NEXT_CAP)`, for tasks of both kinds and what follows each from the next slot.
-//! Only what is queued at a worker that leaves (resizing, spares) or is stuck in a poll goes to the end of a
-//! shared queue.
-//!
-//! What is in the wake channel comes in after as many ticks as the last look brought tasks, or
-//! `FAIR_INTERVAL`. Sockets and timers are looked at after some 200 µs of polls (policy.rs) and at most
-//! `FAIR_INTERVAL` ticks, however busy the worker is with itself; if a single poll is longer, by the driver
-//! thread (watchdog.rs).
-//!
-//! Rejected: a pause of as many ticks as a look brought tasks, and no bound per pass. Where each task from
-//! the injector woke another one, half of the ticks went to the next slot, the deque grew with each look, and
-//! a task that always had work waited for the whole backlog (33,654 polls of 40,000). And one deque for both
-//! kinds of tasks: an event waited for a poll of each task that computed (`mixed_8ms` in `benches/`, 8 ms
-//! each).
-//!
-//! # Helpers
-//!
-//! A spare worker that the watchdog has started is a *helper* (`PoolSize::is_helper`): it runs what is ready,
-//! and leaves what yields to the regular workers, through `SharedQueues::yielded`. Otherwise it
-//! would soon be as busy as they are, and there would be more threads that compute than cores. Only when all
-//! workers have been in one poll for long does it run what has yielded too, and only if another helper can
-//! follow it.
+//! No wake is lost: the tasks lie in a deque that thieves see, and the worker is awake. The notification at
+//! the end comes in spite of a panic. Tasks that are kept from the peers are run by this worker, and its next
+//! fair turn notifies a peer if they cost more than those before. If a waker does not return, the worker is
+//! stuck with tasks in its queue like one whose task does not return, and the watchdog helps (model
+//! `tasks_that_are_woken_together_do_not_wait_for_their_waker`).
 
-mod observed;
-mod park;
-mod wakes;
+mod next_task;
+mod work;
 
 use super::enqueue::{Notice, OwnQueues, Pusher, Reason};
-use super::idle::{AfterSearch, Search};
-use super::policy::{Alone, INTAKE, Policy};
+use super::idle::AfterSearch;
+use super::policy::Policy;
 use super::probe::{TaskEvent, WorkerProbe};
 use super::shared::Shared;
-use super::slots::{Slot, Stall};
 use crate::engine::park::Parker;
 use crate::engine::rng::Rng;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
-use crate::engine::sync_shim::{Arc, clock, thread};
-use crate::engine::task::RunningTask;
+use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner};
+use crate::engine::task::{Polled, RunningTask};
+use crate::engine::wakers;
 use std::cell::{Cell, RefCell};
 use std::iter;
 use std::task::Waker;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// A peer is notified after about this many tasks, without waiting for the last: they keep it busy for longer
+/// than it takes to wake it. After the first 257, that is, and then after each 255.
+const MOST_UNTOLD: usize = 256;
 
 pub(crate) struct Worker {
     shared: Arc<Shared>,
@@ -111,7 +64,7 @@ pub(crate) struct Worker {
     probe: Option<Box<dyn WorkerProbe>>,
 }
 
-/// The tasks that wakers have made hot which are called together (worker/wakes.rs).
+/// The tasks that wakers have made hot which are called together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WokenBatch {
     Empty,
@@ -123,6 +76,11 @@ enum WokenBatch {
         /// in a round of the driver, too.
         untold: usize,
     },
+}
+
+impl WokenBatch {
+    /// With two tasks, from which on none goes to the next slot.
+    const SEVERAL: Self = Self::Several { untold: 2 };
 }
 
 impl Worker {
@@ -164,21 +122,6 @@ impl Worker {
         self.shared.size.is_surplus(self.own.index)
     }
 
-    /// Runs tasks until the runtime is shut down or this worker is surplus.
-    pub(super) fn work(&self) {
-        while self.shared.size.stays_unobserved(self.own.index) || self.stays_observed() {
-            let task = self.next_task().or_else(|| self.search());
-            if let Some(task) = task.or_else(|| self.park()) {
-                if self.own.flags.is_any_set() {
-                    self.found(task.identity());
-                }
-                self.run(task);
-            }
-        }
-        self.end_search();
-        self.count_busy(clock::now());
-    }
-
     /// Returns for how many nanoseconds the worker has been busy.
     fn count_busy(&self, now: Instant) -> u64 {
         self.own.slot.sleeps.was_busy(self.busy_since.replace(now), now)
@@ -203,318 +146,6 @@ impl Worker {
         self.policy.blocked_in_place();
     }
 
-    /// A task is found that is the first one, that ends a search, or whose poll is observed.
-    #[inline(never)]
-    fn found(&self, task: RunningTask) {
-        self.end_search();
-        if self.own.flags.take_new() {
-            self.arrive();
-        }
-        if self.own.flags.is_observed() {
-            self.report_poll(task);
-        }
-    }
-
-    /// Called with the first task, before which nothing has told the watchdog that this worker is at work.
-    #[cold]
-    fn arrive(&self) {
-        // Ordering: SeqCst, as in `end_park`: counted as alive, which came before the thread; fence; look at
-        // `asleep`.
-        fence(Ordering::SeqCst);
-        self.shared.rouse_watchdog();
-    }
-
-    /// Called in one place only, so that the compiler inlines it and what it calls.
-    #[inline]
-    fn run(&self, task: Hot) {
-        self.own.slot.running.begin(task.identity());
-        self.own.pushed.set(false);
-        let polled = task.run(self);
-        if self.own.flags.is_observed() {
-            self.report_poll_end(polled);
-        }
-        self.own.slot.running.end();
-    }
-
-    #[inline]
-    fn next_task(&self) -> Option<Hot> {
-        if self.policy.is_turn_due() {
-            self.due_turn();
-        }
-        let pauses = self.policy.pauses();
-        if !pauses && self.has_shared_work() {
-            self.bring_in_shared();
-        }
-        let ready = self.take_next().or_else(|| self.take_ready());
-        // Without a pause this tick has looked for shared work already.
-        let shared_work = || if pauses { self.take_shared_if_any() } else { None };
-        ready.or_else(shared_work).or_else(|| self.take_yielded())
-    }
-
-    #[inline]
-    fn take_next(&self) -> Option<Hot> {
-        let task = self.own.slot.next.take()?;
-        if self.policy.take_next_turn() {
-            return Some(task);
-        }
-        self.push_back(task);
-        None
-    }
-
-    #[inline]
-    fn take_ready(&self) -> Option<Hot> {
-        self.policy.leave_next_slot();
-        if self.own.ready.is_drained() {
-            return None;
-        }
-        if self.policy.is_yielded_due() {
-            if let Some(task) = self.yielded_turn() {
-                return Some(task);
-            }
-        }
-        let task = self.own.ready.pop();
-        self.policy.popped(task.is_some());
-        task
-    }
-
-    /// The oldest task that has yielded, for when nothing else is ready.
-    #[inline]
-    fn take_yielded(&self) -> Option<Hot> {
-        if self.policy.is_row_over() { self.own.yielded.pop() } else { self.take_early() }
-    }
-
-    /// One of the first tasks that have yielded while nothing else was ready. Before the last of them the
-    /// driver is polled, and what that has made ready runs first.
-    fn take_early(&self) -> Option<Hot> {
-        if self.own.yielded.len() == 0 {
-            return None;
-        }
-        if let Alone::PollDriver = self.policy.yielded_alone() {
-            // Before a task is taken: a waker may be slow, and thieves reach only what is queued.
-            self.poll_driver();
-            let ready = self.take_next().or_else(|| self.take_ready());
-            if ready.is_some() {
-                return ready;
-            }
-            self.policy.end_row();
-        }
-        self.own.yielded.pop()
-    }
-
-    /// One task that has yielded runs although others are ready.
-    #[cold]
-    fn yielded_turn(&self) -> Option<Hot> {
-        self.policy.begin_yielded_turn(self.own.yielded.len());
-        self.own.yielded.pop()
-    }
-
-    /// A task of the own channel or the injector, if the hints say that there is one; [`Worker::last_look`]
-    /// trusts no hint.
-    fn take_shared_if_any(&self) -> Option<Hot> {
-        if !self.has_shared_work() {
-            return None;
-        }
-        let task = self.take_shared();
-        if task.is_none() {
-            self.shared.lower_shared_flag();
-        } else if self.own.ready.len() > 0 {
-            // More has come than the task that this worker takes.
-            self.shared.wake_one(self.own.index);
-        }
-        task
-    }
-
-    /// A task of the own channel or, if that is empty, of the injector. Others of the same queue go to the
-    /// deque.
-    fn take_shared(&self) -> Option<Hot> {
-        self.take_channel(&self.own.slot).or_else(|| self.take_injected())
-    }
-
-    fn take_channel(&self, slot: &Slot) -> Option<Hot> {
-        let mut batch = slot.channel.take_all();
-        let first = batch.next()?;
-        batch.for_each(|task| self.push_back(task));
-        Some(first)
-    }
-
-    fn take_injected(&self) -> Option<Hot> {
-        let task = self.shared.queues.injector.steal_into(&self.own.ready)?;
-        self.own.slot.stats.from_injector.add(1 + self.own.ready.len() as u64);
-        Some(task)
-    }
-
-    fn steal_deque(&self, victim: &Slot) -> Option<Hot> {
-        victim.ready()?.steal_into(&self.own.ready)
-    }
-
-    /// Whether something may wait in the own channel or in the queues that all workers share. A hint that
-    /// costs two loads of lines that are seldom written.
-    fn has_shared_work(&self) -> bool {
-        !self.own.slot.channel.is_empty() || self.shared.queues.is_flag_raised()
-    }
-
-    /// The chosen tick, or a fair turn.
-    #[cold]
-    fn due_turn(&self) {
-        if self.policy.take_chosen_tick() {
-            self.report_chosen_tick();
-        } else {
-            self.fair_turn();
-        }
-    }
-
-    /// A worker that has tasks of its own must not starve others: looks for shared work whatever the hints
-    /// say, unless what the last look brought is still in front of it, and polls the driver.
-    #[cold]
-    fn fair_turn(&self) {
-        let now = clock::now();
-        let has_slept = self.policy.begin_fair_turn(self.count_busy(now));
-        self.report_fair_turn(now);
-        if self.policy.offers(now) && self.shared.size.has_helpers() {
-            thread::yield_now();
-        }
-        self.helps.set(self.shared.size.is_helper(self.own.index));
-        if self.policy.is_look_due(self.own.ready.len()) {
-            self.bring_in_shared();
-        }
-        self.poll_driver();
-        if !self.keeps_tasks_here(has_slept) {
-            self.notify_of_more();
-        }
-    }
-
-    /// Whether this worker leaves its peers asleep and runs its ready tasks alone. It does so if the tasks
-    /// are cheap, or if it `has_slept` since the last fair turn and will have run them before a peer is
-    /// awake. It does not while there are spares, without a watchdog (`Shared::may_keep`), or while a task
-    /// that has yielded is queued here, because such a task comes back.
-    fn keeps_tasks_here(&self, has_slept: bool) -> bool {
-        let (policy, ready) = (&self.policy, self.own.ready.len());
-        self.shared.may_keep()
-            && self.own.yielded.len() == 0
-            && (policy.are_cheap(ready) || has_slept && policy.are_soon_done(ready))
-    }
-
-    /// Brings shared work to the back of the deque: what the own channel holds, a batch of the injector, what
-    /// helpers have left, and what is queued at stuck workers if the watchdog has said so.
-    #[cold]
-    fn bring_in_shared(&self) {
-        let mut came = self.bring_in_yielded();
-        if self.shared.watchdog.take_rescue() {
-            came |= self.rescue();
-        }
-        let before = self.own.ready.len();
-        let room = self.policy.begin_look(before);
-        let received = self.own.slot.channel.take_all();
-        came |= received.map(|task| self.push_back(task)).count() > 0;
-        let brought = if room == 0 { None } else { self.bring_in_injected(room) };
-        came |= brought.is_some();
-        let after = self.own.ready.len();
-        self.policy.end_look(room, brought.unwrap_or(0), after.saturating_sub(before));
-        // `came` and not a difference of lengths, because thieves change the lengths. While there are spares,
-        // or no watchdog, a peer is notified of older tasks, too.
-        if came || !self.shared.may_keep() {
-            self.notify_of_more();
-        }
-    }
-
-    /// Brings in what is queued at workers that are stuck, if the watchdog has said so. Returns whether there
-    /// was something.
-    #[cold]
-    fn rescue(&self) -> bool {
-        let mut came = false;
-        let high = self.shared.slots.high();
-        for index in (0..high).filter(|&index| index != self.own.index) {
-            let slot = self.shared.slots.get(index);
-            let stall = slot.stall();
-            if stall == Stall::None && !slot.is_blocked_in_place() {
-                continue;
-            }
-            let found = slot.channel.take_all().chain(slot.next.take());
-            came |= found.map(|task| self.push_back(task)).count() > 0;
-            if let Some(ready) = slot.ready() {
-                came |= ready.move_into(&self.own.ready, INTAKE);
-            }
-            if stall != Stall::Long || !slot.has_yielded() {
-                continue;
-            }
-            if self.takes_yielded() {
-                if let Some(yielded) = slot.yielded() {
-                    came |= yielded.move_into(&self.own.yielded, INTAKE);
-                }
-            } else {
-                // `take_rescue` told this worker alone, and a helper may not take these: ask again.
-                self.shared.call_for_rescue();
-            }
-        }
-        came
-    }
-
-    /// Brings in tasks that helpers have left to the workers. Returns whether there were some.
-    fn bring_in_yielded(&self) -> bool {
-        self.takes_yielded() && self.shared.queues.yielded.move_into(&self.own.yielded, INTAKE)
-    }
-
-    /// Brings up to `room` tasks in from the injector. Returns how many, if there were some.
-    fn bring_in_injected(&self, room: usize) -> Option<usize> {
-        let before = self.own.ready.len();
-        let came = self.shared.queues.injector.move_into(&self.own.ready, room);
-        if !came {
-            self.shared.lower_shared_flag();
-        }
-        // Less what a thief takes in between: the deque does not say how many it moved.
-        let after = self.own.ready.len();
-        let brought = after.saturating_sub(before);
-        self.own.slot.stats.from_injector.add(brought as u64);
-        self.policy.brought(room, brought, after);
-        came.then_some(brought)
-    }
-
-    /// Looks for work in the other workers' queues, if no other worker does.
-    fn search(&self) -> Option<Hot> {
-        if !self.own.flags.is_searching() {
-            if self.shared.idle.start_search(self.own.index) == Search::Refused {
-                return None;
-            }
-            self.own.flags.set_searching(true);
-        }
-        self.steal()
-    }
-
-    /// One round over the other workers from a random start for tasks that are ready, then one for tasks that
-    /// have yielded.
-    fn steal(&self) -> Option<Hot> {
-        let high = self.shared.slots.high();
-        if high <= 1 {
-            // There are no others.
-            return None;
-        }
-        let start = self.rng.borrow_mut().below(high);
-        let others = || {
-            let victims = (0..high).map(move |i| (start + i) % high);
-            victims
-                .filter(|&victim| victim != self.own.index)
-                .map(|victim| self.shared.slots.get(victim))
-        };
-        let ready = others().find_map(|victim| self.steal_ready(victim));
-        let yielded =
-            || others().find_map(|victim| victim.yielded()?.steal_into(&self.own.yielded));
-        let task = ready.or_else(|| if self.takes_yielded() { yielded() } else { None })?;
-        self.own.slot.stats.stolen.add((1 + self.own.ready.len() + self.own.yielded.len()) as u64);
-        Some(task)
-    }
-
-    fn steal_ready(&self, victim: &Slot) -> Option<Hot> {
-        let task = self.steal_deque(victim).or_else(|| self.take_channel(victim));
-        let stuck = || (victim.stall() != Stall::None).then(|| victim.next.take());
-        task.or_else(|| stuck().flatten())
-    }
-
-    /// Whether tasks that have yielded elsewhere may be run here. A helper leaves them to the workers, or
-    /// it would soon be as busy as they are; but not behind polls that do not end.
-    fn takes_yielded(&self) -> bool {
-        !self.helps.get() || self.shared.watchdog.spares_take_all()
-    }
-
     /// Work was found: the last searcher wakes a successor if there is more, because pushes relied on
     /// its search.
     fn end_search(&self) {
@@ -537,25 +168,6 @@ impl Worker {
         }
     }
 
-    /// A task that was in another queue comes to the back of the ready deque.
-    #[inline]
-    fn push_back(&self, task: Hot) {
-        self.shared.enqueue(Pusher::Worker(&self.own, Reason::BroughtIn), task);
-    }
-
-    /// A task was spawned on this thread.
-    #[inline]
-    pub(super) fn spawned(&self, task: Hot) {
-        self.own.slot.stats.spawned.add(1);
-        self.report_event(|| TaskEvent::Spawned(task.identity()));
-        self.shared.enqueue(Pusher::Worker(&self.own, Reason::Spawned), task);
-    }
-
-    #[inline]
-    fn notify_of_more(&self) {
-        self.own.notify_of_more(&self.shared);
-    }
-
     /// Gives up the slot's queues: moves what is in them to the shared ones. A later push to the channel
     /// finds the slot inactive.
     pub(super) fn hand_over(&self) -> Notice<&OwnQueues> {
@@ -572,6 +184,204 @@ impl Worker {
     pub(super) fn leave(self) -> Parker {
         self.own.leave();
         self.parker
+    }
+}
+
+/// What comes into its queues.
+impl Worker {
+    /// A task was spawned on this thread.
+    #[inline]
+    pub(super) fn spawned(&self, task: Hot) {
+        self.own.slot.stats.spawned.add(1);
+        self.report_event(|| TaskEvent::Spawned(task.identity()));
+        self.shared.enqueue(Pusher::Worker(&self.own, Reason::Spawned), task);
+    }
+
+    /// A task was woken on this thread.
+    #[inline]
+    pub(super) fn woken(&self, task: Hot) {
+        self.report_event(|| TaskEvent::Woken(task.identity()));
+        match self.batch.get() {
+            Some(batch) => self.woken_together(task, batch),
+            None => self.shared.enqueue(Pusher::Worker(&self.own, Reason::Woken), task),
+        }
+    }
+
+    fn woken_together(&self, task: Hot, batch: WokenBatch) {
+        let by = |reason| Pusher::Worker(&self.own, reason);
+        let batch = match batch {
+            WokenBatch::Empty => {
+                self.shared.enqueue(by(Reason::FirstOfBatch), task);
+                WokenBatch::One
+            }
+            WokenBatch::One => {
+                // The first one is not the only one: it may have to go behind all that are queued.
+                let first = self.own.slot.next.take();
+                first.into_iter().for_each(|first| self.push_back(first));
+                self.shared.enqueue(by(Reason::InBatch), task);
+                WokenBatch::SEVERAL
+            }
+            WokenBatch::Several { untold } => {
+                self.shared.enqueue(by(Reason::InBatch), task);
+                if untold == MOST_UNTOLD {
+                    self.notify_of_batch();
+                    WokenBatch::SEVERAL
+                } else {
+                    WokenBatch::Several { untold: untold + 1 }
+                }
+            }
+        };
+        self.batch.set(Some(batch));
+    }
+
+    /// Wakes a peer for tasks that were woken together, unless they are cheap. They have one source, so they
+    /// come back to it, and each of them would move between the cores each time.
+    fn notify_of_batch(&self) {
+        if !self.shared.may_keep() || !self.policy.are_cheap(self.own.ready.len()) {
+            self.notify_of_more();
+        }
+    }
+
+    /// Calls `wake`, which may wake several tasks: they go to the own deque, in order, and a single one to
+    /// the next slot. Wakes one peer at the end, and after each [`MOST_UNTOLD`] tasks.
+    pub(super) fn wake_together(&self, wake: impl FnOnce()) {
+        struct End<'a>(&'a Worker);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                if self.0.batch.take() != Some(WokenBatch::Empty) {
+                    self.0.own.pushed.set(true);
+                    self.0.notify_of_batch();
+                }
+            }
+        }
+        if self.batch.get().is_some() {
+            // A waker of others that are called together: their end is the end of these.
+            return wake();
+        }
+        self.batch.set(Some(WokenBatch::Empty));
+        let _end = End(self);
+        wake();
+    }
+
+    /// A task that was in another queue comes to the back of the ready deque.
+    #[inline]
+    fn push_back(&self, task: Hot) {
+        self.shared.enqueue(Pusher::Worker(&self.own, Reason::BroughtIn), task);
+    }
+
+    #[inline]
+    fn notify_of_more(&self) {
+        self.own.notify_of_more(&self.shared);
+    }
+}
+
+/// Its rounds of the driver.
+impl Worker {
+    /// Lets the driver do one round without blocking, if the seat is free.
+    pub(super) fn poll_driver(&self) {
+        let Some(mut seat) = self.shared.driver.try_seat() else {
+            return;
+        };
+        let mut wakes = self.wakes.take();
+        seat.turn(Some(Duration::ZERO), &mut wakes);
+        let fired = seat.fired();
+        drop(seat);
+        self.call_wakers(wakes, fired);
+    }
+
+    /// Calls the wakers of one round of the driver; the tasks they wake go to the own deque, in order. Wakes
+    /// one peer if it is more than one. `fired` of the wakers are those of timers.
+    ///
+    /// Timers alone wake no peer if there are as few as the worker runs in 200 µs at its pace: for a peer to
+    /// wake, to steal and to park again costs more than what most tasks do when their timer has fired. If one
+    /// of them takes long, the watchdog sees that after some milliseconds and wakes a peer for the others.
+    pub(super) fn call_wakers(&self, mut wakes: Vec<Waker>, fired: usize) {
+        let are_timers = wakes.len() == fired;
+        if !wakes.is_empty() {
+            // A foreign waker may take its time, and pushes wake no worker while one counts as searching.
+            self.end_search();
+        }
+        // The next slot is for what tasks wake.
+        self.batch.set(Some(WokenBatch::SEVERAL));
+        let called = wakes.len();
+        self.report_round(called, fired, || wakers::wake_all(&mut wakes));
+        self.batch.set(None);
+        *self.wakes.borrow_mut() = wakes;
+        // Counted here, because a waker of the program's may have woken many tasks.
+        let are_soon_done = || self.policy.are_soon_done(self.own.ready.len());
+        if !(are_timers && self.shared.may_keep() && are_soon_done()) {
+            self.notify_of_more();
+        }
+    }
+}
+
+/// What it tells its probe (probe.rs).
+impl Worker {
+    /// Calls `report` with the worker's probe, if there is one. The call may switch the probe on or off, so
+    /// the worker asks afterwards.
+    fn report(&self, report: impl FnOnce(&dyn WorkerProbe, u64)) {
+        if let Some(probe) = self.probe.as_deref() {
+            report(probe, self.own.slot.running.polls());
+            self.own.flags.set_observed(probe.is_on());
+        }
+    }
+
+    #[inline]
+    pub(super) fn report_sleep(&self, since: Instant, now: Instant) {
+        if self.own.flags.is_observed() {
+            self.report(|probe, polls| probe.slept(since, now, polls));
+        }
+    }
+
+    /// Reports what has just happened.
+    #[inline]
+    pub(super) fn report_event(&self, event: impl FnOnce() -> TaskEvent) {
+        if self.own.flags.is_observed() {
+            self.report_observed(event());
+        }
+    }
+
+    /// As [`Worker::report_event`], also if the probe is off.
+    #[cold]
+    pub(super) fn report_observed(&self, event: TaskEvent) {
+        self.report(|probe, _| probe.happened(event));
+    }
+
+    /// Calls `wake`, which calls `wakers` wakers, and reports that.
+    pub(super) fn report_round(&self, wakers: usize, fired: usize, wake: impl FnOnce()) {
+        let since = (wakers != 0 && self.own.flags.is_observed()).then(clock::now);
+        wake();
+        if let Some(since) = since {
+            self.report(|probe, _| probe.round_ended(since, wakers, fired));
+        }
+    }
+
+    pub(super) fn report_poll(&self, task: RunningTask) {
+        self.report(|probe, polls| probe.poll_begins(task, polls));
+    }
+
+    /// Reports the poll that has just ended, before `running` says so.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn report_poll_end(&self, outcome: Polled) {
+        let queued = self.own.ready.len();
+        let task = self.own.slot.running.read().expect("`run` has noted the task");
+        self.report(|probe, polls| probe.poll_ends(task, outcome, polls, queued));
+    }
+
+    #[inline]
+    pub(super) fn report_fair_turn(&self, now: Instant) {
+        let interval = self.policy.interval();
+        let polls = self.own.slot.running.polls();
+        match self.probe.as_ref().and_then(|probe| probe.fair_turn(now, polls, interval)) {
+            Some(0) => self.report_chosen_tick(),
+            Some(chosen) => self.policy.choose_tick(chosen),
+            None => {}
+        }
+    }
+
+    pub(super) fn report_chosen_tick(&self) {
+        self.report(|probe, _| probe.chosen_tick());
     }
 }
 

@@ -126,8 +126,8 @@ fn a_panic_of_the_function_is_its_own_affair() {
     });
 }
 
-/// While both workers are blocked, the watchdog waits for events, and calls the function. It lets a worker that
-/// has become idle wait for them meanwhile.
+/// While both workers are blocked, the watchdog waits for events, and calls the function. It lets a worker
+/// that has become idle wait for them meanwhile.
 #[test]
 fn a_function_that_takes_long_holds_up_no_timer() {
     guarded(|| {

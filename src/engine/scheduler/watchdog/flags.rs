@@ -80,7 +80,7 @@ impl WatchdogFlags {
     }
 
     /// Tells one worker to take what is queued at stalled workers.
-    pub(super) fn order_rescue(&self) {
+    pub(in crate::engine::scheduler) fn order_rescue(&self) {
         // Ordering: Relaxed, see `take_rescue`.
         self.rescue.store(true, Ordering::Relaxed);
     }

@@ -4,13 +4,14 @@ use super::{Shared, Worker};
 use crate::engine::park::Parker;
 use crate::engine::scheduler::enqueue::Dispatcher;
 use crate::engine::scheduler::idle::LastLook;
-use crate::engine::scheduler::loom::{bounded, go_home, last_of, scheduler, up_to, worker};
+use crate::engine::scheduler::loom::{bounded, close, go_home, last_of, scheduler, up_to, worker};
+use crate::engine::scheduler::probe::TaskEvent;
 use crate::engine::scheduler::slots::Stall;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, both_ways, thread};
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::header::{Hot, Runner};
-use crate::engine::task::{JoinHandle, TaskId};
+use crate::engine::task::{JoinHandle, RunningTask, TaskId};
 use crate::engine::wakers::loom::Awaited;
 use std::future::Future;
 use std::panic::Location;
@@ -364,5 +365,45 @@ fn a_rescue_leaves_the_next_slot_of_a_worker_that_moves() {
             shared.cancel(task.expect("one each"));
         }
         assert_eq!(shared.slots.get(0).next.is_empty(), shared.slots.get(1).next.is_empty());
+    });
+}
+
+impl Worker {
+    /// One step of [`Worker::work`], as far as a probe is concerned, in which the worker wakes a task.
+    pub(crate) fn observed_step(&self) {
+        assert!(self.has_no_step_to_report() || self.stays_observed(), "the worker stays");
+        let task = RunningTask::new(TaskId::next(), Location::caller());
+        self.report_event(|| TaskEvent::Woken(task));
+    }
+
+    pub(crate) fn has_no_step_to_report(&self) -> bool {
+        self.shared.size.stays_unobserved(self.own.index)
+    }
+}
+
+/// The end of an observation stores anew that no worker stays, beside a close that has stored it: a worker
+/// that leaves because of either knows that the runtime is closed, and does its part of the end.
+///
+/// The worker is a thread of its own: loom gives a thread no old value that it has seen before a yield.
+#[test]
+fn a_worker_that_the_end_of_an_observation_sends_away_sees_the_close() {
+    fn end(shared: &Arc<Shared>) {
+        shared.end_observation(|| true);
+    }
+    fn leave(shared: &Arc<Shared>) {
+        if shared.size.is_surplus(0) {
+            assert!(shared.shutdown.is_closed(), "the worker would take itself for a surplus one");
+        }
+    }
+    up_to(3, || {
+        let shared = scheduler(1);
+        shared.begin_observation(|_| ()).expect("the runtime is not closed");
+        let steps = [|shared: &Arc<Shared>| close(shared, 1), end, leave];
+        let threads = steps.map(|step| {
+            let shared = shared.clone();
+            thread::spawn(move || step(&shared))
+        });
+        threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+        assert!(shared.size.is_surplus(0) && !shared.size.stays_unobserved(0));
     });
 }

@@ -1,8 +1,10 @@
 //! Steps of a worker that a test plays.
 
 use super::super::Shared;
-use super::Worker;
+use super::{MOST_UNTOLD, Worker};
 use crate::engine::driver::Driver;
+use crate::engine::park::Parker;
+use crate::engine::scheduler::idle::LastLook;
 use crate::engine::scheduler::policy::{FAIR_INTERVAL, YIELDS_ALONE};
 use crate::engine::scheduler::probe::{AfterReport, Probe, TaskEvent, WorkerProbe};
 use crate::engine::sync_shim::Arc;
@@ -10,7 +12,8 @@ use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::header::{Hot, Runner};
 use crate::engine::task::{Polled, RunningTask};
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 fn alone() -> (Arc<Shared>, Worker) {
@@ -140,4 +143,195 @@ fn a_chosen_tick_moves_no_fair_turn_and_may_be_any_tick() {
             (interval, Some(chosen % interval).filter(|&it| it != 0))
         );
     }
+}
+
+/// A worker that the test plays, beside one that is parked.
+fn beside_a_parked_peer() -> (Arc<Shared>, Worker) {
+    let shared = Shared::new(2, Driver::new(1).unwrap());
+    shared.size.set_regular(2);
+    shared.watchdog.set_unparker(Parker::new().unparker());
+    let [worker, peer] = [0, 1].map(|index| {
+        let worker = Worker::new(shared.clone(), index);
+        shared.slots.get(index).activate(worker.parker().unparker());
+        worker
+    });
+    assert_eq!(shared.idle.park(peer.index(), false), LastLook::Everywhere);
+    (shared, worker)
+}
+
+impl Worker {
+    fn wake_new(&self) {
+        self.woken(new_send_task(async {}, &self.shared, Location::caller()).0);
+    }
+
+    fn peer_sleeps(&self) -> bool {
+        self.shared.idle.is_parked(1)
+    }
+
+    /// How many tasks are queued, in the next slot and behind it. Takes them.
+    fn queued(&self) -> [usize; 2] {
+        let next = self.own.slot.next.take().into_iter();
+        let ready = std::iter::from_fn(|| self.own.ready.pop());
+        [
+            next.map(|task| self.shared.cancel(task)).count(),
+            ready.map(|task| self.shared.cancel(task)).count(),
+        ]
+    }
+}
+
+impl Worker {
+    fn push_new(&self) {
+        self.own.ready.push(new_send_task(async {}, &self.shared, Location::caller()).0);
+    }
+
+    /// Pretends that its tasks have cost `cost` each for a while.
+    fn learn(&self, cost: Duration) {
+        for _ in 0..20 {
+            self.policy.ran(1, cost.as_nanos().try_into().expect("a short time"));
+        }
+        // The time that the test takes is no task's.
+        self.policy.blocked_in_place();
+    }
+}
+
+const NANOSECOND: Duration = Duration::from_nanos(1);
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Queues `tasks` tasks, and has a round of the driver call as many wakers, `fired` of them those of
+/// timers. Returns whether the peer sleeps on.
+fn peer_sleeps_after(tasks: usize, fired: usize, cost: Option<Duration>) -> bool {
+    let (_shared, worker) = beside_a_parked_peer();
+    cost.into_iter().for_each(|cost| worker.learn(cost));
+    (0..tasks).for_each(|_| worker.push_new());
+    worker.call_wakers(vec![Waker::noop().clone(); tasks], fired);
+    let sleeps = worker.peer_sleeps();
+    worker.queued();
+    sleeps
+}
+
+#[test]
+fn a_peer_is_woken_for_events_for_many_timers_and_for_slow_ones() {
+    let few = FAIR_INTERVAL as usize;
+    assert!(peer_sleeps_after(few, few, None));
+    assert!(!peer_sleeps_after(few + 1, few + 1, None), "many timers");
+    assert!(!peer_sleeps_after(few, few - 1, None), "an event among timers");
+    assert!(!peer_sleeps_after(2, 2, Some(SECOND)), "slow tasks");
+    assert!(peer_sleeps_after(10 * few, 10 * few, Some(NANOSECOND)), "fast ones");
+}
+
+#[test]
+fn a_batch_of_cheap_tasks_wakes_no_peer_unless_there_is_a_spare() {
+    for (cost, spares, sleeps) in
+        [(NANOSECOND, 0, true), (SECOND, 0, false), (NANOSECOND, 1, false)]
+    {
+        let (shared, worker) = beside_a_parked_peer();
+        shared.size.set_staying(2 + spares);
+        worker.learn(cost);
+        let tasks = 2 * MOST_UNTOLD;
+        worker.wake_together(|| (0..tasks).for_each(|_| worker.wake_new()));
+        assert_eq!(worker.peer_sleeps(), sleeps, "{cost:?} each, {spares} spares");
+        assert_eq!(worker.queued(), [0, tasks]);
+    }
+}
+
+#[test]
+fn a_fair_turn_wakes_a_peer_unless_the_tasks_are_cheap_or_soon_done_after_a_sleep() {
+    let few = FAIR_INTERVAL as usize;
+    for (tasks, cost, sleeps) in
+        [(few, None, true), (few + 1, None, false), (few + 1, Some(NANOSECOND), true)]
+    {
+        let (_shared, worker) = beside_a_parked_peer();
+        cost.into_iter().for_each(|cost| worker.learn(cost));
+        (0..tasks).for_each(|_| worker.push_new());
+        worker.fair_turn();
+        assert_eq!(worker.peer_sleeps(), sleeps, "{tasks} tasks, {cost:?} each");
+        if cost.is_none() {
+            worker.fair_turn();
+            assert!(!worker.peer_sleeps(), "without a park in between");
+        }
+        worker.queued();
+    }
+}
+
+#[test]
+fn the_tasks_before_a_sleep_are_measured_and_the_sleep_is_not() {
+    let (_shared, worker) = beside_a_parked_peer();
+    let a_second_ago = Instant::now() - SECOND;
+    worker.policy.end_sleep();
+    worker.busy_since.set(a_second_ago);
+    // One of the ticks finds nothing.
+    (0..5).for_each(|_| assert!(!worker.policy.is_turn_due()));
+    worker.begin_sleep();
+    assert_eq!(worker.policy.interval(), 1, "four tasks took a second");
+    worker.end_sleep();
+    let learnt = worker.policy.interval();
+    worker.begin_sleep();
+    assert_eq!(worker.policy.interval(), learnt, "nothing ran");
+    worker.end_sleep();
+    let due = [0; 2].map(|_| worker.policy.is_turn_due());
+    assert_eq!(due, [false, true], "the next fair turn comes after one task");
+}
+
+#[test]
+fn a_fair_turn_wakes_a_peer_for_tasks_that_have_yielded() {
+    let (_shared, worker) = beside_a_parked_peer();
+    worker.learn(NANOSECOND);
+    (0..2).for_each(|_| {
+        worker.own.yielded.push(new_send_task(async {}, &worker.shared, Location::caller()).0)
+    });
+    worker.fair_turn();
+    assert!(!worker.peer_sleeps());
+    while let Some(task) = worker.own.yielded.pop() {
+        worker.shared.cancel(task);
+    }
+}
+
+#[test]
+fn a_batch_notifies_a_peer_once_at_the_end() {
+    let (_shared, worker) = beside_a_parked_peer();
+    worker.wake_together(|| {
+        for _ in 0..3 {
+            worker.wake_new();
+            // The waker of one may wake others like this.
+            worker.wake_together(|| worker.wake_new());
+            assert!(worker.peer_sleeps());
+        }
+    });
+    assert!(!worker.peer_sleeps());
+    assert_eq!(worker.queued(), [0, 6]);
+}
+
+#[test]
+fn a_batch_of_one_is_for_the_waker_and_one_of_none_is_nothing() {
+    let (_shared, worker) = beside_a_parked_peer();
+    worker.wake_together(|| {});
+    worker.wake_together(|| worker.wake_new());
+    assert!(worker.peer_sleeps());
+    assert_eq!(worker.queued(), [1, 0]);
+}
+
+#[test]
+fn a_large_batch_notifies_a_peer_in_between() {
+    let (_shared, worker) = beside_a_parked_peer();
+    worker.wake_together(|| {
+        (0..MOST_UNTOLD).for_each(|_| worker.wake_new());
+        assert!(worker.peer_sleeps());
+        worker.wake_new();
+        assert!(!worker.peer_sleeps());
+    });
+    assert_eq!(worker.queued(), [0, MOST_UNTOLD + 1]);
+}
+
+#[test]
+fn a_panic_among_the_wakers_leaves_no_batch_behind() {
+    let (_shared, worker) = beside_a_parked_peer();
+    let wake = || {
+        worker.wake_new();
+        worker.wake_new();
+        panic!("a waker");
+    };
+    assert!(catch_unwind(AssertUnwindSafe(|| worker.wake_together(wake))).is_err());
+    assert!(!worker.peer_sleeps());
+    assert_eq!(worker.batch.get(), None);
+    assert_eq!(worker.queued(), [0, 2]);
 }

@@ -98,7 +98,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "the watchdog takes the wakers of a quiescent point before it counts as awake",
     },
     Mutation {
-        file: "src/engine/scheduler/worker/park.rs",
+        file: "src/engine/scheduler/worker/work.rs",
         models: "quiescence::loom",
         from: "            self.shared.remove_awake();\n            self.parker.park();",
         to: "            self.parker.park();\n            self.shared.remove_awake();",

@@ -6,8 +6,8 @@ const IDLE: &str = "src/engine/scheduler/idle.rs";
 const HOUSE: &str = "src/engine/scheduler/loom.rs";
 const ENQUEUE: &str = "src/engine/scheduler/enqueue.rs";
 const WORKER: &str = "src/engine/scheduler/worker.rs";
-const WAKES: &str = "src/engine/scheduler/worker/wakes.rs";
-const PARK: &str = "src/engine/scheduler/worker/park.rs";
+const NEXT_TASK: &str = "src/engine/scheduler/worker/next_task.rs";
+const WORK: &str = "src/engine/scheduler/worker/work.rs";
 const WATCHDOG: &str = "src/engine/scheduler/watchdog.rs";
 const SHARED: &str = "src/engine/scheduler/shared.rs";
 const LIFECYCLE: &str = "src/engine/scheduler/lifecycle.rs";
@@ -71,77 +71,77 @@ pub const ROWS: &[Mutation] = &[
     },
     // The workers.
     Mutation {
-        file: PARK,
+        file: WORK,
         models: "worker::loom",
         from: "        fence(Ordering::SeqCst);\n        self.shared.check_quiet();",
         to: "        self.shared.check_quiet();",
         breaks: "no fence between the parked bit and the last look of a worker",
     },
     Mutation {
-        file: PARK,
+        file: WORK,
         models: "worker::loom",
         from: "        fence(Ordering::SeqCst);\n        self.shared.check_quiet();",
         to: "        fence(Ordering::SeqCst);",
         breaks: "a worker that parks does not wake the threads that wait for the last task",
     },
     Mutation {
-        file: PARK,
+        file: WORK,
         models: "worker::loom",
         from: "if let Some(task) = self.last_look(look) {",
         to: "if let Some(task) = None.filter(|_: &Hot| look == LastLook::Everywhere) {",
         breaks: "a worker parks without a last look",
     },
     Mutation {
-        file: PARK,
+        file: WORK,
         models: "worker::loom",
         from: "            self.own.notify_of_any(&self.shared);",
         to: "            self.notify_of_more();",
         breaks: "a worker keeps the second of two tasks that its last look has found",
     },
     Mutation {
-        file: WORKER,
+        file: NEXT_TASK,
         models: "worker::loom",
         from: "if came || !self.shared.may_keep() {",
         to: "if !self.shared.may_keep() {",
         breaks: "a worker tells no peer of what it has brought in",
     },
     Mutation {
-        file: PARK,
+        file: WORK,
         models: "worker::loom",
         from: "            .or_else(|| if look == LastLook::Everywhere { self.steal() } else { None })",
         to: "",
         breaks: "the last searcher does not look everywhere in its last look",
     },
     Mutation {
-        file: WORKER,
+        file: NEXT_TASK,
         models: "worker::loom",
         from: "let task = self.steal_deque(victim).or_else(|| self.take_channel(victim));",
         to: "let task = self.steal_deque(victim);",
         breaks: "a thief leaves channels alone",
     },
     Mutation {
-        file: WORKER,
+        file: NEXT_TASK,
         models: "watchdog::loom",
         from: "task.or_else(|| stuck().flatten())",
         to: "task",
         breaks: "a thief leaves the next slot of a stuck worker alone",
     },
     Mutation {
-        file: PARK,
+        file: WORK,
         models: "watchdog::loom",
-        from: "        fence(Ordering::SeqCst);\n        self.shared.rouse_watchdog();",
-        to: "        self.shared.rouse_watchdog();",
+        from: "swaps the two.\n        fence(Ordering::SeqCst);",
+        to: "swaps the two.",
         breaks: "no fence between a worker that leaves its park and the sleeping watchdog",
     },
     Mutation {
-        file: WORKER,
+        file: WORK,
         models: "watchdog::loom",
-        from: "        fence(Ordering::SeqCst);\n        self.shared.rouse_watchdog();",
-        to: "        self.shared.rouse_watchdog();",
+        from: "        // `asleep`.\n        fence(Ordering::SeqCst);",
+        to: "        // `asleep`.",
         breaks: "no fence between a worker with its first task and the sleeping watchdog",
     },
     Mutation {
-        file: WORKER,
+        file: WORK,
         models: "watchdog::loom",
         from: "            self.arrive();\n",
         to: "",
@@ -296,7 +296,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a chain of the driver thread wakes no worker",
     },
     Mutation {
-        file: WORKER,
+        file: NEXT_TASK,
         models: "worker::loom",
         from: "let task = self.own.ready.pop();",
         to: "let task: Option<Hot> = None;",
@@ -318,28 +318,28 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a helper that leaves a task to the workers wakes none",
     },
     Mutation {
-        file: PARK,
+        file: WORK,
         models: "worker::loom",
         from: "        if look == LastLook::Everywhere && !self.takes_yielded() {",
         to: "        if false {",
         breaks: "a helper that was the last searcher keeps quiet about what has yielded",
     },
     Mutation {
-        file: WORKER,
+        file: NEXT_TASK,
         models: "worker::loom",
         from: "            if stall == Stall::None && !slot.is_blocked_in_place() {",
         to: "            if false {",
         breaks: "a rescue takes the next slot of a worker that moves",
     },
     Mutation {
-        file: WORKER,
+        file: NEXT_TASK,
         models: "watchdog::loom",
         from: "slot.channel.take_all().chain(slot.next.take());",
         to: "slot.channel.take_all();",
         breaks: "a rescue leaves the next slot of a stuck worker alone",
     },
     Mutation {
-        file: WORKER,
+        file: NEXT_TASK,
         models: "watchdog::loom",
         from: "        if self.shared.watchdog.take_rescue() {",
         to: "        if false {",
@@ -504,14 +504,14 @@ pub const ROWS: &[Mutation] = &[
     },
     // Tasks that are woken together.
     Mutation {
-        file: WAKES,
+        file: WORKER,
         models: "scheduler::worker",
         from: "                if self.0.batch.take() != Some(WokenBatch::Empty) {",
         to: "                if self.0.batch.take() == Some(WokenBatch::Empty) {",
         breaks: "no peer is notified of tasks that were woken together",
     },
     Mutation {
-        file: WAKES,
+        file: WORKER,
         models: "scheduler::worker",
         from: "                    self.0.own.pushed.set(true);\n                    self.0.notify_of_batch();",
         to: "                    self.0.own.pushed.set(true);",
@@ -520,7 +520,7 @@ pub const ROWS: &[Mutation] = &[
     // Recordings that start and stop.
     Mutation {
         file: SIZE,
-        models: "observed::loom",
+        models: "worker::loom",
         from: "self.staying.count.store(count, Ordering::Release);",
         to: "self.staying.count.store(count, Ordering::Relaxed);",
         breaks: "a worker that the end of an observation sends away does not see that the runtime is closed",

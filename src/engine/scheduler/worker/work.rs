@@ -1,14 +1,75 @@
-//! How a worker parks, on its own or in the driver's seat; and how it polls the driver in passing.
+//! The loop of a worker: it takes a task, runs it, and sleeps when it finds none, on its own or in the
+//! driver's seat.
 
 use super::Worker;
 use crate::engine::park::AfterAnnounce;
 use crate::engine::scheduler::idle::{LastLook, Unparked};
 use crate::engine::scheduler::sleeps::SleepHooks;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
+use crate::engine::sync_shim::clock;
+use crate::engine::task::RunningTask;
 use crate::engine::task::header::Hot;
-use std::time::Duration;
 
 impl Worker {
+    /// Runs tasks until the runtime is shut down or this worker is surplus.
+    pub(in crate::engine::scheduler) fn work(&self) {
+        while self.shared.size.stays_unobserved(self.own.index) || self.stays_observed() {
+            let task = self.next_task().or_else(|| self.search());
+            if let Some(task) = task.or_else(|| self.park()) {
+                if self.own.flags.is_any_set() {
+                    self.found(task.identity());
+                }
+                self.run(task);
+            }
+        }
+        self.end_search();
+        self.count_busy(clock::now());
+    }
+
+    /// Reports a step, if the worker stays. Returns whether it does.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn stays_observed(&self) -> bool {
+        let stays = !self.is_surplus();
+        if stays {
+            self.report(|probe, _| probe.step());
+        }
+        stays
+    }
+
+    /// A task is found that is the first one, that ends a search, or whose poll is observed.
+    #[inline(never)]
+    pub(super) fn found(&self, task: RunningTask) {
+        self.end_search();
+        if self.own.flags.take_new() {
+            self.arrive();
+        }
+        if self.own.flags.is_observed() {
+            self.report_poll(task);
+        }
+    }
+
+    /// Called with the first task, before which nothing has told the watchdog that this worker is at work.
+    #[cold]
+    fn arrive(&self) {
+        // Ordering: SeqCst, as in `end_park`: counted as alive, which came before the thread; fence; look at
+        // `asleep`.
+        fence(Ordering::SeqCst);
+        self.shared.rouse_watchdog();
+    }
+
+    /// Called in one place only, so that the compiler inlines it and what it calls.
+    #[inline]
+    pub(super) fn run(&self, task: Hot) {
+        self.own.slot.running.begin(task.identity());
+        self.own.pushed.set(false);
+        let polled = task.run(self);
+        if self.own.flags.is_observed() {
+            self.report_poll_end(polled);
+        }
+        self.own.slot.running.end();
+    }
+
     /// Sleeps until there may be something to do, or finds a task while it falls asleep. Calls what the user
     /// wants to be called around that.
     pub(super) fn park(&self) -> Option<Hot> {
@@ -135,17 +196,5 @@ impl Worker {
         self.end_park();
         self.call_wakers(wakes, fired);
         true
-    }
-
-    /// Lets the driver do one round without blocking, if the seat is free.
-    pub(super) fn poll_driver(&self) {
-        let Some(mut seat) = self.shared.driver.try_seat() else {
-            return;
-        };
-        let mut wakes = self.wakes.take();
-        seat.turn(Some(Duration::ZERO), &mut wakes);
-        let fired = seat.fired();
-        drop(seat);
-        self.call_wakers(wakes, fired);
     }
 }

@@ -2,18 +2,19 @@
 //! the modules that users see.
 //!
 //! Those modules (`runtime`, `task`, `net` and the others beside this folder) import the engine, and never
-//! the other way round. Each module of the engine imports only modules that stand before it in the table, so
-//! that it can be read after those. Most readers want `task`, `driver` and `scheduler`, and look the others
-//! up. The lines are those of the code that is shipped, with comments; models and tests are not counted.
-//! `tests/tidy.rs` checks all this, and that no modules import each other in a circle. Files of one module do
-//! so only where `tests/tidy.rs` says why.
+//! the other way round. Two know nothing of it and are used by all: `impls`, which implements std's traits
+//! for types that do so alike, and `short`, which cuts names that are too long to be read. Each module of the
+//! engine imports only modules that stand before it in the table, so that it can be read after those. Most
+//! readers want `task`, `driver` and `scheduler`, and look the others up. The lines are those of the code
+//! that is shipped, with comments; models and tests are not counted. `tests/tidy.rs` checks all this, and
+//! that no modules import each other in a circle. Files of one module do so only where `tests/tidy.rs` says
+//! why.
 //!
-//! The engine has 18,100 lines in 112 files, in this order:
+//! The engine has 18,100 lines in 93 files, in this order:
 //!
 //! | module | lines | what it is |
 //! |---|---|---|
 //! | `sync_shim` | 533 | std's locks, atomics and threads, or loom's, or shuttle's |
-//! | `location` | 30 | a place in the source, behind an atomic pointer |
 //! | `nanos` | 16 | durations as numbers |
 //! | `rng` | 50 | small random numbers, from one seed |
 //! | `slab` | 280 | a table whose entries are found by number |
@@ -22,7 +23,6 @@
 //! | `wakers` | 810 | futures that wait in a list, and wakers called all at once |
 //! | `tokio_note` | 29 | the suffix of panic messages in the package named `tokio` |
 //! | `abort` | 20 | ends the program where a panic would break what others rely on |
-//! | `impls` | 100 | std's traits, for types that implement them alike |
 //! | `ended` | 40 | the error of a runtime that has ended |
 //! | `thread_name` | 40 | names of threads |
 //! | `park` | 150 | a thread sleeps until it is woken |
@@ -42,8 +42,8 @@
 //!   tasks.
 //! * [`scheduler::Probe`]: the threads of a scheduler report what they do, and the watchdog when it has
 //!   looked. `observe` keeps what people read of that.
-//! * [`task::panics`]: `runtime` gives it the functions to call when a task has panicked, so that tasks which
-//!   do not panic pay nothing.
+//! * [`task::join_error`]: `runtime` gives it the functions to call when a task has panicked, so that tasks
+//!   which do not panic pay nothing.
 //! * [`task::traced`]: `insight` gives it the functions to call in a poll that notes where its task waits.
 //!
 //! The driver knows wakers and no workers.
@@ -87,8 +87,6 @@
 
 pub(crate) mod abort;
 pub(crate) mod ended;
-pub(crate) mod impls;
-pub(crate) mod location;
 pub(crate) mod nanos;
 pub(crate) mod recycler;
 pub(crate) mod rng;

@@ -107,8 +107,10 @@ pub mod task;
 #[cfg(any(target_family = "wasm", feature = "wasi"))]
 mod component;
 mod engine;
+mod impls;
 #[cfg(not(target_family = "wasm"))]
 mod observe;
+mod short;
 #[cfg(not(target_family = "wasm"))]
 mod start;
 

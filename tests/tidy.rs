@@ -39,7 +39,6 @@ const HOUSE: Plan = Plan {
     floors: &[
         // Ground: knows nothing of async.
         ("engine::sync_shim", 0),
-        ("engine::location", 0),
         ("engine::recycler", 0),
         ("engine::nanos", 0),
         ("engine::rng", 0),
@@ -49,7 +48,8 @@ const HOUSE: Plan = Plan {
         ("engine::thread_name", 0),
         ("engine::ended", 0),
         ("engine::abort", 0),
-        ("engine::impls", 0),
+        ("impls", 0),
+        ("short", 0),
         ("engine::tokio_note", 0),
         // Waiting and handing over.
         ("engine::park", 1),
@@ -88,7 +88,6 @@ const HOUSE: Plan = Plan {
     ],
     sideways: &[
         // The switch between std, loom and shuttle is the ground that the rest of the ground stands on.
-        ("engine::location", "engine::sync_shim"),
         ("engine::rng", "engine::sync_shim"),
         ("engine::scoped", "engine::sync_shim"),
         ("engine::recycler", "engine::sync_shim"),
@@ -191,7 +190,7 @@ const UNSAFE: Confined = Confined {
     words: &["unsafe", "allow(unsafe_code)"],
     homes: &[
         ("src/engine/scoped.rs", "a thread-local that lends a reference for the length of a call"),
-        ("src/engine/location.rs", "a place in the source, behind an atomic pointer"),
+        ("src/engine/task/running.rs", "a place in the source, behind an atomic pointer"),
         ("src/engine/recycler.rs", "uninitialised memory, linked while it is free"),
         ("src/engine/wakers/wait_list.rs", "links inside the futures that wait"),
         ("src/sync/guarded", "data behind permits, and pointers into it"),
@@ -241,7 +240,7 @@ const UNSAFE: Confined = Confined {
             "src/sync/oneshot/cell.rs",
             "a value and two wakers, in memory that two halves free by a word",
         ),
-        ("src/engine/sync_shim/coarse_clock/linux.rs", "a call that nix makes twice as long"),
+        ("src/engine/sync_shim/coarse_clock.rs", "a call that nix makes twice as long"),
         ("src/engine/sync_shim/native/spin_mutex.rs", "the trait of a lock is unsafe to implement"),
     ],
 };
@@ -263,7 +262,7 @@ const CLOCK: Confined = Confined {
         ("src/runtime/blocking_task.rs", "since when a job waits, and since when it runs"),
         ("src/engine/scheduler/lifecycle.rs", "when the system has had no thread to give"),
         ("src/observe", "when what is kept has happened, and when the next sample comes"),
-        ("src/engine/scheduler/sleeps.rs", "how long a thread was busy, twice per sleep"),
+        ("src/engine/scheduler/count.rs", "how long a thread was busy, twice per sleep"),
         (
             "src/engine/scheduler/watchdog.rs",
             "how long workers have been in one poll, once per look",
@@ -347,6 +346,7 @@ const CFG: Confined = Confined {
         ("src/runtime/tokio_words.rs", "whether the name is tokio's"),
         ("src/runtime/door.rs", "from which size on a future goes into a box"),
         ("src/engine/scheduler/policy.rs", "how much longer things take in a debug build"),
+        ("src/engine/sync_shim/coarse_clock.rs", "Linux has such a clock"),
         ("src/engine/sync_shim.rs", "std, loom or shuttle; with threads or without"),
         ("src/task.rs", "what of tasks needs other threads, on a line each"),
         ("src/engine/queue.rs", "the queues between threads"),
@@ -386,10 +386,6 @@ const CFG: Confined = Confined {
         (
             "src/engine/driver/selector.rs",
             "shuttle puts a bell in the place of the system's poller",
-        ),
-        (
-            "src/engine/driver/selector/descriptor.rs",
-            "the selectors that know a source by its descriptor",
         ),
         ("src/engine/driver/alarm_clock.rs", "what ends a sleep in the poller, a file per kind"),
         ("src/engine/queue/local.rs", "loom sees a locked queue in place of crossbeam's"),

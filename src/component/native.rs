@@ -7,9 +7,9 @@
 //! begins, which gives it up atomically. So nothing is lost between the look and the sleep.
 
 use super::contract::Host;
-use crate::engine::impls::{impl_debug, impl_default};
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{Condvar, Mutex, clock};
+use crate::impls::{impl_debug, impl_default};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::mem;

@@ -18,9 +18,9 @@
 //! blocks, which turns the same mistake into a panic.
 
 use super::contract::Host;
-use crate::engine::impls::impl_debug;
 use crate::engine::slab::{Key, Slab};
 use crate::engine::sync_shim::Used;
+use crate::impls::impl_debug;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::mem;

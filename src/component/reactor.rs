@@ -36,8 +36,8 @@
 use super::SystemHost;
 use super::contract::Host;
 use super::poller::{EventKey, Poller};
-use crate::engine::impls::{impl_debug, impl_default};
 use crate::engine::wakers;
+use crate::impls::{impl_debug, impl_default};
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;

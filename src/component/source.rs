@@ -9,10 +9,10 @@
 //! poll, and waiting takes none.
 
 use super::{Reactor, Registration, WaitFor};
-use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Mutex;
 use crate::engine::task::budget;
 use crate::engine::wakers::{self, Line};
+use crate::impls::impl_debug;
 use send_wrapper::SendWrapper;
 use std::cell::RefCell;
 use std::future::poll_fn;

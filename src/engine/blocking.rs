@@ -35,17 +35,16 @@
 //! out sooner (more state for a pool that is idle most of the time); and starting the threads beforehand
 //! (most programs never need one).
 
-mod job;
 mod locked_state;
 mod pool_state;
 
-use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Mutex;
 use crate::engine::sync_shim::thread::{self, JoinHandle};
 use crate::engine::sync_shim::thread_local;
 use crate::engine::thread_name::ThreadName;
-pub(crate) use job::Job;
+use crate::impls::impl_debug;
 use locked_state::LockedState;
+pub(crate) use pool_state::Job;
 use pool_state::Submitted;
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -10,13 +10,13 @@
 //! | `selector` | the system's selector: mio's, or one without a system for the explored schedules |
 //! | `alarm` | how a thread that sleeps in the poller is woken |
 //! | `alarm_clock` | what ends its sleep at a deadline |
-//! | `sources` | the table from the tokens of events to their sources |
 //! | `registration` | a source's entry with the driver |
-//! | `readiness` | what is known about one source, and what waits for it |
+//! | `readiness` | what is known about one source, what waits for it, and the table of all |
 //! | `timers` | the timers of all workers, a wheel for each |
 //! | `wheel` | deadlines in the order of time; pure |
 //! | `coalescing` | when timers that are close together share a turn |
-//! | `clock`, `paused_clock` | the driver's time, and what can be done while it stands still |
+//! | `clock` | the driver's time |
+//! | `paused_clock` | what can be done while it stands still |
 //! | `quiescent_points` | the futures that wait until nothing runs and nothing is queued |
 //!
 //! # A turn
@@ -77,7 +77,6 @@ pub(crate) mod readiness;
 pub(crate) mod registration;
 pub(crate) mod seat;
 mod selector;
-mod sources;
 pub(crate) mod timers;
 pub(crate) mod wheel;
 
@@ -92,8 +91,8 @@ use alarm::Alarm;
 use poller::Seat;
 use quiescent_points::QuiescentPoints;
 use readiness::Ready;
+use readiness::Sources;
 use selector::{Poll, Registry};
-use sources::Sources;
 use timers::Timers;
 
 /// Places in a new list of wakers: more than most rounds bring.

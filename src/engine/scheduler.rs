@@ -133,9 +133,7 @@ mod quiescence;
 mod quiet;
 mod shared;
 mod shared_queues;
-mod shutdown;
 mod size;
-mod sleeps;
 mod slice;
 mod slots;
 mod threads;
@@ -143,7 +141,7 @@ mod watchdog;
 mod worker;
 
 pub(crate) use awake_threads::AwakeThreads;
-pub(crate) use count::{Count, WorkerCounts};
+pub(crate) use count::{Count, SleepHooks, Sleeps, WorkerCounts};
 pub(crate) use here::{
     Here, enter_root, here, is_polling, report_panic, set_current, wake_together, worker_index,
 };
@@ -151,7 +149,6 @@ pub(crate) use in_place::{block_in_place, is_blocked_in_place};
 pub(crate) use probe::{AfterReport, Probe, TaskEvent, WorkerProbe};
 pub(crate) use quiescence::Presence;
 pub(crate) use shared::{Shared, WorkerEntry};
-pub(crate) use sleeps::{SleepHooks, Sleeps};
 pub(crate) use slots::MAX_WORKERS;
 pub(crate) use threads::{SPARES_VARIABLE, ThreadConfig, ThreadSetup};
 pub(crate) use watchdog::LONGEST_PAUSE;

@@ -6,10 +6,6 @@
 //! it. What is not listed here is not used. Rejected: re-exporting loom's whole surface, so that one could
 //! not see what the models have to follow.
 
-#[cfg_attr(
-    all(target_os = "linux", not(all(test, any(liten_loom, liten_shuttle)))),
-    path = "sync_shim/coarse_clock/linux.rs"
-)]
 mod coarse_clock;
 #[cfg(all(test, liten_loom))]
 mod loom;

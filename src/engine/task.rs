@@ -26,24 +26,20 @@
 //!
 //! A task calls upwards through three traits: [`header::Schedule`], and of the thread that polls or ends it
 //! [`header::Runner`] and [`header::Completer`]. The scheduler, local executors and blocking tasks implement
-//! them. If a task has panicked, `panics` also calls functions that `runtime` has given.
+//! them. If a task has panicked, `join_error` also calls functions that `runtime` has given.
 
 pub(crate) mod budget;
 pub(crate) mod cell;
 pub(crate) mod current;
 pub(crate) mod header;
-mod hooked;
 pub(crate) mod hooks;
 mod id;
 mod join;
 pub(crate) mod join_error;
 pub(crate) mod origin;
-pub(crate) mod panics;
-pub(crate) mod primitive_kind;
 pub(crate) mod registry;
 mod run;
 pub(crate) mod running;
-pub(crate) mod short;
 mod state;
 pub(crate) mod traced;
 pub(crate) mod waiting;
@@ -54,9 +50,9 @@ pub use id::TaskId;
 pub use join::{AbortHandle, JoinHandle};
 pub(crate) use join::{Ended, JoinEnded};
 pub use join_error::JoinError;
-pub(crate) use primitive_kind::PrimitiveKind;
 pub use running::RunningTask;
 pub(crate) use state::{Mark, Polled};
+pub(crate) use waiting::PrimitiveKind;
 
 #[cfg(all(test, liten_loom))]
 pub(crate) mod loom;

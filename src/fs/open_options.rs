@@ -1,7 +1,7 @@
 //! How a file is opened.
 
 use super::{File, blocking_at};
-use crate::engine::impls::{impl_default, setters};
+use crate::impls::{impl_default, setters};
 use std::io;
 use std::path::Path;
 

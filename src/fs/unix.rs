@@ -1,7 +1,7 @@
 //! What is Unix only: symbolic links, modes, descriptors.
 
 use super::{DirBuilder, DirEntry, File, OpenOptions, blocking};
-use crate::engine::impls::setters;
+use crate::impls::setters;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::{DirBuilderExt, DirEntryExt, OpenOptionsExt};

@@ -1,7 +1,7 @@
 //! What is Windows only: two kinds of symbolic links, flags of `CreateFile`, handles.
 
 use super::{File, OpenOptions, blocking};
-use crate::engine::impls::setters;
+use crate::impls::setters;
 use std::io;
 use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle, OwnedHandle, RawHandle};

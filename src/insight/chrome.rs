@@ -4,8 +4,8 @@ use super::event::PollOutcome;
 use super::json::Object;
 use super::trace::{Cause, Mark, Trace};
 use crate::engine::task::RunningTask;
-use crate::engine::task::short::short;
 use crate::observe::{Event, Record};
+use crate::short::short;
 use std::fmt;
 use std::io;
 

@@ -1,7 +1,7 @@
 //! What a recording has, one by one: for programs that write it in a format of their own.
 
-use crate::engine::impls::impl_display;
 use crate::engine::task::{Polled, RunningTask};
+use crate::impls::impl_display;
 use crate::observe::{self, Record};
 use std::ops::Range;
 use std::time::{Duration, Instant};

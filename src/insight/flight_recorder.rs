@@ -54,8 +54,8 @@ use self::observer::Counts;
 use super::own_thread::OwnThread;
 use super::recording::Recording;
 use super::trace::Trace;
-use crate::engine::impls::{impl_debug, impl_unwind_safe};
 use crate::engine::sync_shim::Arc;
+use crate::impls::{impl_debug, impl_unwind_safe};
 use crate::observe::incidents::{Incidents, Listener};
 
 /// Records a runtime all the time, and keeps the last events when a task panics, a poll is slow, or a signal

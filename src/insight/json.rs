@@ -16,10 +16,10 @@ use super::task_info::{TaskInfo, TaskState};
 use super::wait_graph::WaitGraph;
 use super::worker_info::WorkerInfo;
 use crate::engine::scheduler::WorkerCounts;
-use crate::engine::task::short::{Place, cut, short};
 use crate::engine::task::{RunningTask, TaskId};
 use crate::observe::histogram::HistogramCounts;
 use crate::runtime::{Id, RuntimeFlavor};
+use crate::short::{Place, cut, short};
 use std::fmt::{Display, Write};
 use std::panic::Location;
 

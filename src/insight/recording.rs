@@ -3,7 +3,7 @@
 use super::tap::Tap;
 use super::trace::Trace;
 use super::track::NextRecords;
-use crate::engine::impls::impl_debug;
+use crate::impls::impl_debug;
 use crate::runtime::Handle;
 use std::num::NonZeroUsize;
 

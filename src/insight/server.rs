@@ -32,7 +32,7 @@ mod watch;
 use self::access::{Access, Token};
 use self::observed::Observed;
 use self::page::Page;
-use crate::engine::impls::{impl_debug, impl_unwind_safe};
+use crate::impls::{impl_debug, impl_unwind_safe};
 use crate::insight::own_thread::OwnThread;
 use crate::runtime::{Handle, invalid};
 use crate::task::CancellationToken;

@@ -3,8 +3,8 @@
 use super::sockets::{LISTENS, Target, Targets};
 use super::waits;
 use crate::engine::task::TaskId;
-use crate::engine::task::short::short;
 use crate::runtime::Handle;
+use crate::short::short;
 use std::collections::HashMap;
 use std::fmt;
 use std::time::{Duration, Instant};

@@ -4,8 +4,8 @@
 //! Rejected: `getpeername`, which has to be called while the descriptor cannot be closed, and so under a
 //! lock.
 
-use crate::engine::task::short::short;
 use crate::observe::spare_descriptors::read_to_string;
+use crate::short::short;
 use std::collections::HashMap;
 use std::fmt;
 use std::fs;

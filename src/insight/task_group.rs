@@ -1,7 +1,7 @@
 //! The tasks that come from one place.
 
 use super::task_info::{TaskInfo, TaskState};
-use crate::engine::task::short::{Place, short};
+use crate::short::{Place, short};
 use std::collections::HashMap;
 use std::fmt;
 use std::panic::Location;

@@ -1,11 +1,11 @@
 //! What can be said of one live task.
 
 use super::wait::Wait;
-use crate::engine::impls::impl_display;
 use crate::engine::task::registry::ListEntry;
-use crate::engine::task::short::{Place, short};
 use crate::engine::task::waiting::Note;
 use crate::engine::task::{Mark, RunningTask, TaskId};
+use crate::impls::impl_display;
+use crate::short::{Place, short};
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;

@@ -2,9 +2,9 @@
 
 use super::task_info::TaskInfo;
 use super::task_list::TaskList;
-use crate::engine::impls::impl_debug;
 use crate::engine::task::RunningTask;
 use crate::engine::task::registry::ListEntry;
+use crate::impls::impl_debug;
 use crate::runtime::Handle;
 use std::vec;
 

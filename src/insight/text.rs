@@ -4,8 +4,8 @@ use super::dump::Dump;
 use super::slow_poll_info::Lately;
 use super::task_info::TaskState;
 use crate::engine::blocking::PoolCounts;
-use crate::engine::task::short::short;
 use crate::runtime::RuntimeFlavor;
+use crate::short::short;
 use std::fmt;
 
 /// How many tasks the text shows one by one, how many groups of them, and how many sockets.

@@ -3,8 +3,8 @@
 use super::event::Event;
 use super::tap::Tap;
 use super::track::{NextRecords, Track};
-use crate::engine::impls::impl_debug;
 use crate::engine::task::{Polled, RunningTask, TaskId};
+use crate::impls::impl_debug;
 use crate::observe::{self, Record};
 use crate::runtime::Id;
 use std::collections::HashMap;

@@ -1,9 +1,9 @@
 //! What can be said of one worker.
 
 use super::facts::WorkerFacts;
-use crate::engine::impls::impl_display;
 use crate::engine::task::RunningTask;
 use crate::engine::task::running::NamedTask;
+use crate::impls::impl_display;
 use crate::runtime::ThreadActivity;
 use std::fmt;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! A connection within the process.
 
 use super::{AsyncRead, AsyncWrite};
-use crate::engine::impls::impl_debug;
 use crate::engine::task::budget;
+use crate::impls::impl_debug;
 use piper::{Reader, Writer};
 use std::io::{self, ErrorKind};
 use std::pin::Pin;

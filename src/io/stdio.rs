@@ -8,8 +8,8 @@ mod input;
 
 pub use self::input::{Stdin, stdin};
 
-use crate::engine::impls::impl_debug;
 use crate::engine::task::JoinHandle;
+use crate::impls::impl_debug;
 use crate::io::wait::{self, Waitable};
 use crate::runtime::context;
 use std::io::{self, Write};

@@ -4,8 +4,8 @@
 //! `repeat` to `sink` would never return from its first poll. Here each operation costs one unit.
 
 use super::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite};
-use crate::engine::impls::impl_debug;
 use crate::engine::task::budget;
+use crate::impls::impl_debug;
 use std::io::{self, IoSlice, SeekFrom};
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -13,7 +13,7 @@
 //!
 //! The system call is the same from both halves and takes no lock: a reader never waits for a writer.
 
-use crate::engine::impls::{impl_debug, impl_error};
+use crate::impls::{impl_debug, impl_error};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;

@@ -12,8 +12,8 @@
 //! `a_look_sees_whole_records_only`). No step waits, and the writer executes plain stores only.
 
 use super::record::{Record, Words};
-use crate::engine::location::AtomicLocation;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
+use crate::engine::task::running::AtomicLocation;
 use std::iter;
 use std::ops::Range;
 

@@ -6,7 +6,7 @@ mod unix;
 mod windows;
 
 use super::child::Child;
-use crate::engine::impls::setters;
+use crate::impls::setters;
 use crate::io::current_driver;
 use std::ffi::OsStr;
 use std::io;

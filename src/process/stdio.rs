@@ -11,7 +11,7 @@ mod futures_io;
 mod tokio_io;
 
 use super::system::{Input, Output};
-use crate::engine::impls::impl_debug;
+use crate::impls::impl_debug;
 use std::fmt;
 use std::future::poll_fn;
 use std::io;

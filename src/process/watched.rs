@@ -2,7 +2,7 @@
 //! which has a `Command` and pipes of its own.
 
 use super::system::Process;
-use crate::engine::impls::impl_debug;
+use crate::impls::impl_debug;
 use std::io;
 use std::process::{Child, ExitStatus};
 use std::task::{Context, Poll};

@@ -14,7 +14,6 @@ use super::tokio_context;
 use super::tokio_words;
 use crate::engine::blocking;
 use crate::engine::driver::Driver;
-use crate::engine::impls::{impl_debug, impl_unwind_safe, setters};
 use crate::engine::recycler;
 use crate::engine::scheduler::{
     MAX_WORKERS, SPARES_VARIABLE, Shared, Sleeps, ThreadConfig, ThreadSetup,
@@ -23,6 +22,7 @@ use crate::engine::sync_shim::{Arc, cpus};
 use crate::engine::task::hooks::TaskHooks;
 use crate::engine::thread_name::ThreadName;
 use crate::engine::wakers::Signal;
+use crate::impls::{impl_debug, impl_unwind_safe, setters};
 use crate::observe::slow_polls::{OnSlowPoll, SlowPolls};
 use crate::observe::{Observer, SlowPoll};
 use std::io;

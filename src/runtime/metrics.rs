@@ -2,9 +2,9 @@
 
 use super::handle::Handle;
 use super::local::LocalShared;
-use crate::engine::impls::impl_debug;
 use crate::engine::scheduler::WorkerCounts;
 use crate::engine::task::RunningTask;
+use crate::impls::impl_debug;
 use crate::observe::histogram::{self, BUCKETS, HistogramCounts};
 use std::ops::Range;
 use std::time::Duration;

@@ -6,7 +6,7 @@
 use super::Handle;
 use crate::engine::scheduler::report_panic;
 use crate::engine::sync_shim::Arc;
-use crate::engine::task::{RunningTask, panics};
+use crate::engine::task::{RunningTask, join_error};
 use crate::observe::incidents::Incidents;
 
 impl Handle {
@@ -17,7 +17,7 @@ impl Handle {
 
 /// From now on panics of tasks are recorded, and told to those that listen.
 pub(crate) fn follow_panics() {
-    panics::note_by(panicked);
+    join_error::note_by(panicked);
 }
 
 /// The thread has entered the runtime, so the handle that is dropped here is not the last one.

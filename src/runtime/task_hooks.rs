@@ -1,7 +1,7 @@
 //! The part of the builder that is about what is called for each task.
 
 use super::{Builder, TaskMeta};
-use crate::engine::impls::setters;
+use crate::impls::setters;
 use std::sync::Arc;
 
 impl Builder {

@@ -2,7 +2,7 @@
 //! `tokio` (the feature `tokio-name`) and may compare them, and those by which a program that misses tokio is
 //! told what to do.
 
-use crate::engine::task::panics;
+use crate::engine::task::join_error;
 use crate::engine::tokio_note::NOTE;
 use std::any::Any;
 use std::fmt::{self, Display, Formatter};
@@ -111,7 +111,7 @@ pub(crate) fn hint(message: &str) -> Option<&'static str> {
 
 /// From now on [`print_hint`] is called for each task that panics.
 pub(super) fn hint_at_panics() {
-    panics::explain_by(print_hint);
+    join_error::explain_by(print_hint);
 }
 
 /// Prints the hint after the message, which the panic hook has just printed: the program may never look at

@@ -9,7 +9,7 @@ pub use self::kind::SignalKind;
 
 use self::listeners::{Listener, Listeners};
 use self::source::listeners_of_current_runtime;
-use crate::engine::impls::impl_debug;
+use crate::impls::impl_debug;
 use futures_core::Stream;
 use std::io;
 use std::pin::Pin;

@@ -37,10 +37,10 @@ pub use self::receiver::Receiver;
 
 use self::error::SendError;
 use self::ring::Ring;
-use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::task::budget;
+use crate::impls::impl_debug;
 use std::task::Poll;
 
 /// Returns a sender and a receiver of a new channel that keeps at least `capacity` values.

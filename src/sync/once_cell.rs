@@ -17,8 +17,8 @@
 #![allow(unsafe_code)]
 
 use super::{Semaphore, SemaphorePermit, TryAcquireError};
-use crate::engine::impls::{impl_debug, impl_default, impl_display};
 use crate::engine::sync_shim::const_fn;
+use crate::impls::{impl_debug, impl_default, impl_display};
 use std::cell::UnsafeCell;
 use std::convert::Infallible;
 use std::error::Error;

@@ -30,13 +30,13 @@
 //! future is one atomic exchange here, and three with a lock.
 
 use super::holders;
-use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::const_fn;
 use crate::engine::task::waker::{clear_note, set_note};
 use crate::engine::task::{PrimitiveKind, budget, current};
 use crate::engine::tokio_note::NOTE;
 use crate::engine::wakers::{self, Locked, Place, WaitList, guard};
+use crate::impls::impl_debug;
 use crate::runtime::context;
 use pin_project_lite::pin_project;
 use std::future::{Future, poll_fn};

@@ -5,9 +5,9 @@ mod permit;
 pub use self::permit::{OwnedSemaphorePermit, SemaphorePermit};
 
 use super::permits::{Closed, Owner, Permits, Refusal};
-use crate::engine::impls::{impl_debug, impl_error};
 use crate::engine::sync_shim::const_fn;
 use crate::engine::tokio_note::{NOTE, noted};
+use crate::impls::{impl_debug, impl_error};
 use crate::runtime::block_on::wait_outside;
 use std::sync::Arc;
 

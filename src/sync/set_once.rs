@@ -4,8 +4,8 @@
 //! before it notifies.
 
 use super::Notify;
-use crate::engine::impls::{impl_debug, impl_default, impl_display};
 use crate::engine::sync_shim::const_fn;
+use crate::impls::{impl_debug, impl_default, impl_display};
 use std::error::Error;
 use std::fmt;
 use std::sync::OnceLock;

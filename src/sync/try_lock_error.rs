@@ -1,6 +1,6 @@
 //! The error of a lock that is taken.
 
-use crate::engine::impls::impl_error;
+use crate::impls::impl_error;
 
 /// The lock is taken; returned by the `try_` methods of [`Mutex`](super::Mutex) and
 /// [`RwLock`](super::RwLock).

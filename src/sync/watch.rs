@@ -91,10 +91,10 @@ pub use self::receiver::{Receiver, Ref};
 
 use self::error::SendError;
 use super::Notify;
-use crate::engine::impls::impl_unwind_safe;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, RwLock, RwLockReadGuard, read_or_overtake};
 use crate::engine::task::budget;
+use crate::impls::impl_unwind_safe;
 use crate::runtime::context;
 use std::fmt;
 use std::mem;

@@ -15,11 +15,11 @@
 //! contend for its lock in any case. Rejected: tokio-util itself: for the token alone it brings tokio's sync
 //! half and three crates more, and the tracker needs tokio's runtime.
 
-use crate::engine::impls::{impl_debug, impl_default, impl_unwind_safe};
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::PrimitiveKind;
 use crate::engine::task::waker::{note_of_poll, set_note};
 use crate::engine::wakers::{Place, Signal, WakeList};
+use crate::impls::{impl_debug, impl_default, impl_unwind_safe};
 use pin_project_lite::pin_project;
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;

@@ -5,9 +5,9 @@
 //! the join wakers, which would be the same intrusive queue a second time.
 
 use super::{AbortHandle, JoinError, JoinHandle, TaskId};
-use crate::engine::impls::{impl_debug, impl_default};
 use crate::engine::task::{Ended, JoinEnded, budget};
 use crate::engine::tokio_note::NOTE;
+use crate::impls::{impl_debug, impl_default};
 use crate::runtime::{Handle, LocalSet};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::future::poll_fn;

@@ -7,7 +7,7 @@
 //! Rejected: a map from key to value in the task's header, which every task would pay for; and setting the
 //! value once per task, which would be lost when the task moves to another thread.
 
-use crate::engine::impls::{impl_debug, impl_error};
+use crate::impls::{impl_debug, impl_error};
 use pin_project_lite::pin_project;
 use std::any::type_name;
 use std::cell::RefCell;

@@ -13,11 +13,11 @@
 //! is polled before they do sees that the end is over, and leaves by itself.
 
 use super::{JoinHandle, spawn, spawn_local};
-use crate::engine::impls::{impl_debug, impl_default, impl_unwind_safe};
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::PrimitiveKind;
 use crate::engine::task::waker::set_note;
 use crate::engine::wakers::{self, Locked, Place, WaitList};
+use crate::impls::{impl_debug, impl_default, impl_unwind_safe};
 use crate::runtime::Handle;
 use pin_project_lite::pin_project;
 use std::fmt;

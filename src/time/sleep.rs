@@ -2,8 +2,8 @@
 
 use super::timer::Timer;
 use super::{Duration, Instant};
-use crate::engine::impls::impl_debug;
 use crate::engine::task::budget;
+use crate::impls::impl_debug;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -2,7 +2,7 @@
 
 use super::timer::Timer;
 use super::{Duration, Instant};
-use crate::engine::impls::{impl_debug, impl_error};
+use crate::impls::{impl_debug, impl_error};
 use crate::runtime::tokio_words;
 use pin_project_lite::pin_project;
 use std::fmt;

@@ -28,8 +28,7 @@
 //! And if no thread is asleep? Then all free threads are under way or being started, all others are busy,
 //! and each of them looks at the queue before it sleeps or ends. `loom.rs` plays this through.
 
-use super::job::Job;
-use super::pool_state::{NextStep, PoolState};
+use super::pool_state::{Job, NextStep, PoolState};
 use crate::engine::recycler;
 use crate::engine::sync_shim::{Condvar, Mutex, MutexGuard};
 use crate::engine::wakers;

@@ -45,14 +45,14 @@
 //! [`drained`]: Registration::drained
 //! [`still_closed`]: selector::still_closed
 
+use std::io;
+
 #[cfg(all(test, liten_loom))]
 mod loom;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;
 
 mod write_interest;
-
-use std::io;
 
 use mio::Token;
 use mio::event::Source;

@@ -23,7 +23,7 @@ use super::Driver;
 use super::alarm::{ALARM, AlarmSleep, COALESCING};
 use super::alarm_clock::{CLOCK, LONGEST_SLEEP};
 use super::poller::{Poller, SleepEnd};
-use super::sources::Sources;
+use super::readiness::Sources;
 use crate::engine::sync_shim::{Mutex, MutexGuard};
 
 /// Callers' limits are rounded up to this, so that the alarm word names the true end of the sleep: it is

@@ -87,9 +87,9 @@
 //! steps 2 and 3 whenever it comes back.
 
 use super::count::Remaining;
+use super::count::SleepHooks;
 use super::enqueue::{Notice, Role, play};
 use super::shared::Shared;
-use super::sleeps::SleepHooks;
 use super::slice;
 use super::threads::{ThreadConfig, ThreadList, ThreadSetup, join};
 use super::watchdog;

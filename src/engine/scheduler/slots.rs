@@ -6,7 +6,7 @@
 //! instructions of `start_stop` in `benches/`.)
 
 use super::count::Count;
-use super::sleeps::Sleeps;
+use super::count::Sleeps;
 use crate::engine::park::Unparker;
 use crate::engine::queue::local::{Local, Stealer};
 use crate::engine::queue::next_slot::NextSlot;

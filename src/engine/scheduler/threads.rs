@@ -1,9 +1,12 @@
-//! The threads of the scheduler: how they are made, their handles, and how many are at work.
+//! The threads of the scheduler: how they are made, their handles, how many are at work, and how far the end
+//! of the runtime has come.
 
-use super::sleeps::SleepHooks;
+use super::count::SleepHooks;
 use crate::engine::blocking::AroundThread;
+use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::thread::{self, JoinHandle};
 use crate::engine::sync_shim::{Condvar, Mutex, MutexGuard};
+use crate::engine::task::running::Running;
 use crate::engine::thread_name::ThreadName;
 use std::io;
 use std::sync::OnceLock;
@@ -172,5 +175,51 @@ pub(super) fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
     for thread in threads {
         // No task's panic ends the thread, and a panic of the runtime's own code aborts the process.
         let _ = thread.join();
+    }
+}
+
+pub(super) struct Shutdown {
+    closed: AtomicBool,
+    /// Held by a thread that moves tasks to the injector for the end; whether one has begun to.
+    pub(super) moved_to_injector: Mutex<bool>,
+    /// Whose destructor runs on the thread that drains the runtime in the place of the workers.
+    pub(super) drainer: Running,
+    /// The last worker has drained everything. Set under `Threads::working`.
+    drained: AtomicBool,
+}
+
+impl Shutdown {
+    pub(super) fn new() -> Self {
+        Self {
+            closed: AtomicBool::new(false),
+            moved_to_injector: Mutex::new(false),
+            drainer: Running::new(),
+            drained: AtomicBool::new(false),
+        }
+    }
+
+    /// By the thread that closes the runtime, under the lock of the threads. A SeqCst fence follows.
+    pub(super) fn close(&self) {
+        // Ordering: SeqCst with that fence: close, fence, drain (by the workers); push, fence, look at
+        // `closed` (by the others).
+        self.closed.store(true, Ordering::SeqCst);
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        // Ordering: Relaxed. Callers that must not miss it have executed a SeqCst fence
+        // (`Shared::spawned_outside`), hold the lock of the threads, or have seen that they are surplus.
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// By the thread that has drained everything.
+    pub(super) fn set_drained(&self) {
+        // Ordering: Release pairs with `is_drained`.
+        self.drained.store(true, Ordering::Release);
+    }
+
+    /// Whether the runtime is closed and no task is alive any more.
+    pub(super) fn is_drained(&self) -> bool {
+        // Ordering: Acquire pairs with the Release in `set_drained`.
+        self.drained.load(Ordering::Acquire)
     }
 }

@@ -1,10 +1,8 @@
 //! What is shipped: std, with parking_lot's locks and crossbeam's deques.
 
-mod brief_lock;
 mod spin_mutex;
 
-pub(crate) use self::brief_lock::lock_briefly;
-pub(crate) use self::spin_mutex::{SpinMutex, SpinMutexGuard};
+pub(crate) use self::spin_mutex::{SpinMutex, SpinMutexGuard, lock_briefly};
 pub(crate) use super::plain::*;
 pub(crate) use crossbeam_deque as deque;
 pub(crate) use num_cpus::get as cpus;

@@ -50,7 +50,7 @@
 use super::budget;
 use super::current;
 use super::header::{self, Header, Hot, Schedule, TaskRef, Vtable};
-use super::hooked::Hooked;
+use super::hooks::Hooked;
 use super::hooks::TaskHooks;
 use super::id::TaskId;
 use super::join::JoinHandle;

@@ -1,10 +1,9 @@
 //! Why a task gave no output.
 
 use super::id::TaskId;
-use super::panics;
 use super::running::RunningTask;
 use std::any::Any;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// What a panic carries.
 pub(crate) type Payload = Box<dyn Any + Send + 'static>;
@@ -47,7 +46,7 @@ impl JoinError {
     /// Every panic of a task comes through here, on the thread of the panic.
     #[cold]
     pub(super) fn panic(task: RunningTask, payload: Payload) -> Self {
-        panics::tell(task, &*payload);
+        tell(task, &*payload);
         let cause = Cause::Panic(Mutex::new(payload));
         Self { inner: Box::new(JoinErrorInner { id: task.id(), cause }) }
     }
@@ -85,5 +84,28 @@ impl JoinError {
 
     pub(crate) fn cause(&self) -> &Cause {
         &self.inner.cause
+    }
+}
+
+static EXPLAIN: OnceLock<fn(&(dyn Any + Send))> = OnceLock::new();
+static NOTE: OnceLock<fn(RunningTask)> = OnceLock::new();
+
+/// From now on `explain` is called with what each panic of a task carries.
+pub(crate) fn explain_by(explain: fn(&(dyn Any + Send))) {
+    EXPLAIN.get_or_init(|| explain);
+}
+
+/// From now on `note` is called with each task that has panicked.
+pub(crate) fn note_by(note: fn(RunningTask)) {
+    NOTE.get_or_init(|| note);
+}
+
+/// `task` has panicked on this thread.
+pub(super) fn tell(task: RunningTask, payload: &(dyn Any + Send)) {
+    if let Some(explain) = EXPLAIN.get() {
+        explain(payload);
+    }
+    if let Some(note) = NOTE.get() {
+        note(task);
     }
 }

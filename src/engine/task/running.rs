@@ -4,16 +4,17 @@
 //! comes, in a few words that others may read at any time. The note is a seqlock whose version is the count
 //! of polls: the writer counts first and writes then; a reader that finds the same count before and after
 //! has read words of one poll. A store each, no RMW: it is written once per poll.
+#![allow(unsafe_code)]
 
 #[cfg(all(test, liten_loom))]
 mod loom;
 
 use super::id::TaskId;
-use super::short::{Place, short};
-use crate::engine::location::AtomicLocation;
-use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
+use crate::engine::sync_shim::atomic::{AtomicPtr, AtomicU64, Ordering};
+use crate::short::{Place, short};
 use std::fmt;
 use std::panic::Location;
+use std::ptr;
 
 /// A task, or blocking work, that a thread was running at the time of the look.
 ///
@@ -118,5 +119,27 @@ impl Running {
         let id = TaskId::from_bits(id)?;
         let spawned_at = spawned_at?;
         (before == after).then_some(RunningTask { id, spawned_at })
+    }
+}
+
+/// A place in the source, or none.
+#[derive(Debug)]
+pub(crate) struct AtomicLocation(AtomicPtr<Location<'static>>);
+
+impl AtomicLocation {
+    /// Returns one without a place.
+    pub(crate) fn new() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    #[inline]
+    pub(crate) fn store(&self, place: Option<&'static Location<'static>>, ordering: Ordering) {
+        self.0.store(place.map_or(ptr::null(), ptr::from_ref).cast_mut(), ordering);
+    }
+
+    #[inline]
+    pub(crate) fn load(&self, ordering: Ordering) -> Option<&'static Location<'static>> {
+        // SAFETY: null, or what `store` has taken from a `&'static Location`.
+        unsafe { self.0.load(ordering).as_ref() }
     }
 }

@@ -4,8 +4,8 @@
 //! waker with another table, which says when it is cloned or called (waker.rs). What becomes of that, only
 //! the observer knows: it gives its functions before it sets the bit, and so before anything here is called.
 //!
-//! The first call sets the functions. They are in std's `OnceLock`, as those of `panics` are. If no observer
-//! has given any, the poll is as every other one.
+//! The first call sets the functions. They are in std's `OnceLock`, as those of `join_error` are. If no
+//! observer has given any, the poll is as every other one.
 
 use super::id::TaskId;
 use super::state::Polled;

@@ -9,8 +9,8 @@
 use super::current;
 use super::header::TaskRef;
 use super::id::TaskId;
-use super::primitive_kind::PrimitiveKind;
 use super::traced;
+use super::waiting::PrimitiveKind;
 use super::waiting::{Note, Wait};
 use std::mem::ManuallyDrop;
 use std::task::{RawWaker, RawWakerVTable, Waker};

@@ -3,8 +3,8 @@
 use super::address::{ToSocketAddrs, first_success};
 use super::{failed, wire};
 use crate::component::source::Source;
-use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Mutex;
+use crate::impls::impl_debug;
 use std::future::{poll_fn, ready};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;

@@ -1,6 +1,6 @@
 //! What a thread does, judged by what the system says of it. Pure.
 
-use crate::engine::task::short::short;
+use crate::short::short;
 use std::fmt;
 use std::time::{Duration, Instant};
 

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::Command;
-use crate::engine::impls::setters;
+use crate::impls::setters;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::process::CommandExt;

@@ -1,7 +1,7 @@
 //! What only Windows knows of a new process.
 
 use super::Command;
-use crate::engine::impls::setters;
+use crate::impls::setters;
 use std::ffi::OsStr;
 use std::os::windows::process::CommandExt;
 

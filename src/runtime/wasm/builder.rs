@@ -1,8 +1,8 @@
 //! Settings of a runtime, and making one.
 
 use super::local_runtime::LocalRuntime;
-use crate::engine::impls::setters;
 use crate::engine::task::hooks::TaskHooks;
+use crate::impls::setters;
 use std::io;
 
 /// Builds a [`LocalRuntime`].

@@ -5,10 +5,10 @@ use super::id::Id;
 use super::local::Settled;
 use super::local_thread;
 use crate::engine::driver::Driver;
-use crate::engine::impls::{impl_debug, impl_unwind_safe};
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::JoinHandle;
 use crate::engine::task::origin::Origin;
+use crate::impls::{impl_debug, impl_unwind_safe};
 use std::future::Future;
 use std::panic::Location;
 

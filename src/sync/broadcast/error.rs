@@ -1,6 +1,6 @@
 //! Errors of broadcast channels.
 
-use crate::engine::impls::impl_display;
+use crate::impls::impl_display;
 use std::error::Error;
 use std::fmt;
 

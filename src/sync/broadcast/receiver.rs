@@ -2,12 +2,12 @@
 
 use super::error::{RecvError, TryRecvError};
 use super::ring::{Found, Ring};
-use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::task::waker::set_note;
 use crate::engine::task::{PrimitiveKind, budget};
 use crate::engine::wakers::{self, Place};
+use crate::impls::impl_debug;
 use crate::runtime::block_on::wait_outside;
 use pin_project_lite::pin_project;
 use std::future::Future;

@@ -25,11 +25,11 @@
 //! overwritten. Its destructor is user code, so it never runs under a lock. Cloning a value is user code,
 //! too, but happens under the slot's lock: the alternative is a copy on the heap for each value.
 
-use crate::engine::impls::impl_unwind_safe;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Mutex, MutexGuard, lock_briefly};
 use crate::engine::tokio_note::noted;
 use crate::engine::wakers::WaitList;
+use crate::impls::impl_unwind_safe;
 use crate::runtime::context;
 
 /// The most receivers that a channel may have.

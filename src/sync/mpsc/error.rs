@@ -1,6 +1,6 @@
 //! Why a message was not sent or not received.
 
-use crate::engine::impls::{impl_debug, impl_error};
+use crate::impls::{impl_debug, impl_error};
 use std::fmt;
 
 /// The channel is closed; contains the message that was not sent.

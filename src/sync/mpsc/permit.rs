@@ -3,7 +3,7 @@
 use super::bounded::Sender;
 use super::room::Bounded;
 use super::shared::{Shared, Tx};
-use crate::engine::impls::impl_debug;
+use crate::impls::impl_debug;
 use std::iter::FusedIterator;
 use std::mem;
 

@@ -12,7 +12,7 @@
 //! values never has a large chunk. In the steady state nothing is allocated while the values fit into a chunk
 //! and its spare.
 
-use crate::engine::impls::impl_default;
+use crate::impls::impl_default;
 use std::collections::VecDeque;
 use std::mem;
 

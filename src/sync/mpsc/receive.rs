@@ -4,11 +4,11 @@ use super::error::TryRecvError;
 use super::queue::Queue;
 use super::room::Room;
 use super::shared::{Inbox, Shared, abandon};
-use crate::engine::impls::impl_unwind_safe;
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::waker::{is_task, set_note};
 use crate::engine::task::{PrimitiveKind, budget};
 use crate::engine::wakers::{Locked, drop_all};
+use crate::impls::impl_unwind_safe;
 use std::mem;
 use std::task::{Context, Poll, ready};
 

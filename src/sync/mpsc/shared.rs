@@ -22,10 +22,10 @@
 
 use super::queue::Queue;
 use super::room::{Bounded, Room};
-use crate::engine::impls::{impl_debug, impl_unwind_safe};
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::wakers::{WaitList, drop_all, guard};
+use crate::impls::{impl_debug, impl_unwind_safe};
 use std::fmt;
 use std::mem;
 use std::task::{Poll, Waker};

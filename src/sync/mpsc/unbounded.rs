@@ -5,8 +5,8 @@ use super::receive::Rx;
 use super::receiver::UnboundedReceiver;
 use super::room::{Room, Unbounded};
 use super::shared::{Shared, Tx, WeakTx};
-use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Arc;
+use crate::impls::impl_debug;
 
 /// Returns the two ends of a new channel with room for any number of messages, as long as there is memory.
 ///

@@ -1,6 +1,6 @@
 //! Errors of the receiver of a [`oneshot`](super) channel.
 
-use crate::engine::impls::impl_error;
+use crate::impls::impl_error;
 
 /// There will be no value: the sender was dropped without sending, or the receiver was closed before.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Errors of watch channels.
 
-use crate::engine::impls::{impl_debug, impl_error};
+use crate::impls::{impl_debug, impl_error};
 
 /// There is no receiver; contains the value that was not sent.
 #[derive(Clone, Copy, PartialEq, Eq)]

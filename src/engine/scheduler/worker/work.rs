@@ -3,8 +3,8 @@
 
 use super::Worker;
 use crate::engine::park::AfterAnnounce;
+use crate::engine::scheduler::count::SleepHooks;
 use crate::engine::scheduler::idle::{LastLook, Unparked};
-use crate::engine::scheduler::sleeps::SleepHooks;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::clock;
 use crate::engine::task::RunningTask;

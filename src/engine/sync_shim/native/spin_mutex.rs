@@ -1,8 +1,10 @@
-//! [`SpinWord`] behind the interface of lock_api. The file of the word has the protocol.
+//! Locks that are held for a short time: [`SpinWord`] behind the interface of lock_api, whose protocol is in
+//! the file of the word, and a lock of parking_lot that is worth some waiting before the thread sleeps.
 #![allow(unsafe_code)]
 
-use crate::engine::sync_shim::spin_word::SpinWord;
+use crate::engine::sync_shim::spin_word::{SpinWord, ask_for_some_time};
 use parking_lot::lock_api::{self, GuardNoSend, RawMutex};
+use parking_lot::{Mutex, MutexGuard};
 
 /// A lock that is held for a few dozen instructions at a time, and never while user code runs.
 ///
@@ -42,6 +44,21 @@ unsafe impl RawMutex for RawSpinMutex {
     fn is_locked(&self) -> bool {
         self.0.is_locked()
     }
+}
+
+/// Locks what is mostly held for a few dozen instructions, such as a slot of `sync::broadcast`.
+///
+/// Tries for some microseconds before the thread sleeps: the holder will have released the lock by then,
+/// unless the system has taken its core away, or it clones a large value. parking_lot gives its core away
+/// after fourteen pauses.
+#[inline]
+pub(crate) fn lock_briefly<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.try_lock().unwrap_or_else(|| lock_after_some_time(mutex))
+}
+
+#[cold]
+fn lock_after_some_time<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    ask_for_some_time(|| mutex.is_locked(), || mutex.try_lock()).unwrap_or_else(|| mutex.lock())
 }
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]

@@ -2,7 +2,7 @@
 
 use super::TcpStream;
 use crate::component::source::Source;
-use crate::engine::impls::impl_debug;
+use crate::impls::impl_debug;
 use crate::net::address::{ToSocketAddrs, first_success};
 use crate::net::{failed, wire};
 use futures_core::Stream;

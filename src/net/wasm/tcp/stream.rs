@@ -3,9 +3,9 @@
 use crate::component::Reactor;
 use crate::component::source::Source;
 use crate::component::stream::{Input, Output};
-use crate::engine::impls::impl_debug;
 use crate::engine::sync_shim::Mutex;
 use crate::engine::task::budget;
+use crate::impls::impl_debug;
 use crate::net::address::{ToSocketAddrs, first_success};
 use crate::net::{failed, split, wire};
 use send_wrapper::SendWrapper;

@@ -9,7 +9,6 @@ const WAITERS: &str = "src/engine/driver/readiness/waiters.rs";
 const TIMERS: &str = "src/engine/driver/timers.rs";
 const WHEEL: &str = "src/engine/driver/wheel.rs";
 const REGISTRATION: &str = "src/engine/driver/registration.rs";
-const SOURCES: &str = "src/engine/driver/sources.rs";
 const WRITE_INTEREST: &str = "src/engine/driver/registration/write_interest.rs";
 const SLAB: &str = "src/engine/slab.rs";
 
@@ -151,7 +150,7 @@ pub const ROWS: &[Mutation] = &[
     },
     // The table of sources.
     Mutation {
-        file: SOURCES,
+        file: READINESS,
         models: "registration::loom",
         from: "        if self.closed {",
         to: "        if false {",

@@ -36,7 +36,7 @@ macro_rules! impl_debug {
 /// Implements `Display` by a text: the same for all values, or one that is picked by the value.
 macro_rules! impl_display {
     ([$($generics:tt)*] $type:ty, $text:literal) => {
-        $crate::engine::impls::impl_display!([$($generics)*] $type, _this => $text);
+        $crate::impls::impl_display!([$($generics)*] $type, _this => $text);
     };
     ([$($generics:tt)*] $type:ty, $this:ident => $text:expr) => {
         impl<$($generics)*> ::std::fmt::Display for $type {
@@ -51,7 +51,7 @@ macro_rules! impl_display {
 /// Implements `Error`, and `Display` as [`impl_display`] does.
 macro_rules! impl_error {
     ([$($generics:tt)*] $type:ty, $($text:tt)*) => {
-        $crate::engine::impls::impl_display!([$($generics)*] $type, $($text)*);
+        $crate::impls::impl_display!([$($generics)*] $type, $($text)*);
 
         impl<$($generics)*> ::std::error::Error for $type {}
     };

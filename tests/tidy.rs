@@ -308,7 +308,6 @@ const THREAD_LOCALS: Confined = Confined {
         ("src/runtime/block_on.rs", "which runtime made this thread, and whether it polls a root"),
         ("src/runtime/tokio_context.rs", "whether this thread is the helper's"),
         ("src/runtime/local_thread.rs", "the current local runtime, and whether it is polling"),
-        ("src/runtime/drive.rs", "whether this thread is in its own driver"),
         ("src/runtime/local/queue.rs", "the queue whose own half this thread may touch"),
         ("src/engine/scheduler/enqueue.rs", "what this thread is to the scheduler"),
         ("src/engine/scheduler/here.rs", "the current runtime's scheduler, as an address"),

@@ -86,6 +86,11 @@ impl Parker {
         self.inner.state.load(Ordering::Relaxed) == NOTIFIED
     }
 
+    /// Uses up a token: what it announces is looked at next.
+    pub(crate) fn take_token(&self) {
+        self.finish();
+    }
+
     pub(crate) fn unparker(&self) -> Unparker {
         Unparker { inner: self.inner.clone() }
     }

@@ -2,6 +2,7 @@
 
 use super::local_thread::{is_in_local, runs_local};
 use super::tokio_context;
+use crate::engine::driver::Driver;
 use crate::engine::park::{Parker, Unpark, Unparker};
 use crate::engine::scheduler::{self, Presence, Shared};
 use crate::engine::scoped::replaced;
@@ -113,18 +114,30 @@ pub fn may_block() -> bool {
     !(scheduler::is_polling() || runs_local() || IN_ROOT.get())
 }
 
-/// The root's waker: unparks the thread.
+/// The root's waker: unparks the thread, which may sleep in the seat of the driver if it drives (drive.rs).
 ///
-/// There are three other wakers of roots:
+/// There are two other wakers of roots:
 ///
-/// * `DriverWaker` (drive.rs), for a thread that drives: it ends the thread's sleep in the poller.
 /// * `RootWakes` (local/root.rs), for a root beside the tasks of a local executor: it remembers that the root
 ///   was woken and not a task, and wakes whatever polls the executor.
 /// * `HostWaker` (component/root.rs), for a root of WASI: it interrupts the host, and so does the drop of
 ///   the last one.
 struct RootWaker {
     unparker: Unparker,
+    /// The one that the thread drives.
+    driver: Option<Arc<Driver>>,
     presence: Option<Arc<Presence>>,
+}
+
+/// A waker of the root that the thread of `parker` polls. `driver`: the one that it drives, if it does.
+/// `presence` counts the root while it is awake, if the runtime counts roots.
+pub(super) fn root_waker(
+    parker: &Parker,
+    driver: Option<Arc<Driver>>,
+    presence: Option<Arc<Presence>>,
+) -> Waker {
+    let unparker = parker.unparker();
+    Waker::from(std::sync::Arc::new(RootWaker { unparker, driver, presence }))
 }
 
 impl Wake for RootWaker {
@@ -134,9 +147,10 @@ impl Wake for RootWaker {
 
     fn wake_by_ref(self: &std::sync::Arc<Self>) {
         let unpark = || {
-            let Unpark::Done = self.unparker.unpark() else {
-                unreachable!("a thread in block_on never sits in the poller under its own parker");
-            };
+            if self.unparker.unpark() == Unpark::Poller {
+                let driver = self.driver.as_ref();
+                driver.expect("a thread that does not drive never sits in the poller").wake();
+            }
         };
         match &self.presence {
             None => unpark(),
@@ -173,8 +187,7 @@ pub(super) fn run<F: Future + ?Sized>(
 ) -> F::Output {
     let _root = in_root(true);
     let parker = Parker::new();
-    let root = RootWaker { unparker: parker.unparker(), presence: presence.clone() };
-    let waker = Waker::from(std::sync::Arc::new(root));
+    let waker = root_waker(&parker, None, presence.clone());
     let mut cx = Context::from_waker(&waker);
     loop {
         let budget = budget::full();

@@ -1,61 +1,21 @@
 //! The loop of a thread that runs tasks and waits for events by turns: that of a
 //! [`LocalRuntime`](super::LocalRuntime), and of a current-thread [`Runtime`](super::Runtime).
+//!
+//! The thread parks in the driver's seat, as an idle worker does (`engine/park.rs`). So a wake that comes
+//! while it runs leaves a token and makes no system call, and one that comes when it has announced its sleep
+//! ends that. A token is used up before each poll of the root, which answers all wakes so far.
 
+use super::block_on::root_waker;
 use super::local_thread::in_local;
 use crate::engine::driver::Driver;
+use crate::engine::park::{AfterAnnounce, Parker};
 use crate::engine::recycler::{self, QUIET};
 use crate::engine::scheduler::{SleepHooks, Sleeps};
-use crate::engine::scoped::replaced;
-use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
-use crate::engine::sync_shim::{Arc, clock, modelled_thread_local};
+use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::task::budget;
 use crate::engine::wakers;
-use std::cell::Cell;
-use std::ptr;
-use std::sync::Arc as StdArc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
-
-modelled_thread_local! {
-    /// The waker of this thread while it is not in its driver: compared, never followed.
-    static NOT_IN_DRIVER: Cell<*const DriverWaker> = const { Cell::new(ptr::null()) };
-}
-
-/// Wakes a thread that is, or is about to be, blocked in its own driver.
-///
-/// The thread never wakes itself through the driver, neither while it polls the future nor while it calls the
-/// wakers of a turn: it checks `woken` after the poll, and after the wakers it polls in any case, both before
-/// it goes to the driver. To tell the driver all the same would cancel its next sleep, and so cost a system
-/// call per turn.
-struct DriverWaker {
-    woken: AtomicBool,
-    driver: Arc<Driver>,
-}
-
-impl Wake for DriverWaker {
-    fn wake(self: StdArc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &StdArc<Self>) {
-        if ptr::eq(NOT_IN_DRIVER.get(), StdArc::as_ptr(self)) {
-            // Ordering: Relaxed, read by this thread. A swap all the same: it passes on what a wake by
-            // another thread has released, which a store would hide.
-            self.woken.swap(true, Ordering::Relaxed);
-            return;
-        }
-        // Ordering: AcqRel: Release for the thread's Acquire swap; the first setter alone wakes the
-        // poller, and the driver keeps a wake that comes before the poll.
-        if !self.woken.swap(true, Ordering::AcqRel) {
-            self.driver.wake();
-        }
-    }
-}
-
-/// Says that the calling thread, which `waker` wakes, is not in its driver until the result is dropped.
-fn awake(waker: &DriverWaker) -> impl Sized + use<'_> {
-    replaced(|awake| NOT_IN_DRIVER.replace(awake), ptr::from_ref(waker))
-}
 
 /// What a thread that drives counts, and calls, around its sleeps.
 #[derive(Clone, Copy)]
@@ -105,40 +65,34 @@ pub(super) fn drive<T>(
     others_idle: &dyn Fn() -> OthersIdle,
     mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
 ) -> T {
-    let flag = StdArc::new(DriverWaker { woken: AtomicBool::new(false), driver: driver.clone() });
-    let waker = Waker::from(flag.clone());
+    let parker = Parker::new();
+    let waker = root_waker(&parker, Some(driver.clone()), None);
     let mut cx = Context::from_waker(&waker);
     let mut wakes = Vec::new();
     let mut patience = Patience::new();
     let mut busy = Busy::begin(around);
     let mut trim_at = busy.since + QUIET;
     loop {
-        // Ordering: Acquire pairs with `wake`: the poll that follows answers every wake so far and sees
-        // what was written before it.
-        flag.woken.swap(false, Ordering::Acquire);
-        let polling = (awake(&flag), in_local(), budget::full());
+        parker.take_token();
+        let polling = (in_local(), budget::full());
         if let Poll::Ready(output) = poll(&mut cx) {
             // No thread of this runtime sleeps after that, to do it later.
             recycler::trim_if_alone();
             return output;
         }
         drop(polling);
-        // Ordering: Acquire pairs with `wake`. A wake after this load finds the flag false and wakes the
-        // poller.
-        let is_woken = || flag.woken.load(Ordering::Acquire);
-        let limit = is_woken().then_some(Duration::ZERO);
+        let is_woken = parker.is_notified();
         if !driver.clock().is_stopped() {
-            match limit {
-                Some(_) => collect(driver, limit, &mut wakes),
-                None => busy.sleep(|| sleep(driver, &is_woken, &mut trim_at, &mut wakes)),
+            match is_woken {
+                true => collect(driver, Some(Duration::ZERO), &mut wakes),
+                false => busy.sleep(|| sleep(driver, &parker, &mut trim_at, &mut wakes)),
             }
-            let _awake = awake(&flag);
             wakers::wake_all(&mut wakes);
-        } else if limit.is_some() {
+        } else if is_woken {
             stopped_turn(driver, &mut patience, &mut wakes);
         } else {
             patience.turns = TURNS;
-            busy.sleep(|| idle_turn(driver, &is_woken, others_idle, &mut patience, &mut wakes));
+            busy.sleep(|| idle_turn(driver, &parker, others_idle, &mut patience, &mut wakes));
         }
     }
 }
@@ -180,21 +134,25 @@ impl Patience {
     }
 }
 
+/// Waits for events, or only looks for them if the thread has been woken.
+fn sleep(driver: &Driver, parker: &Parker, trim_at: &mut Instant, wakes: &mut Vec<Waker>) {
+    match parker.enter_seat() {
+        AfterAnnounce::Sleep => sleep_in_seat(driver, parker, trim_at, wakes),
+        AfterAnnounce::Unparked => collect(driver, Some(Duration::ZERO), wakes),
+    }
+    parker.leave_seat();
+}
+
 /// Waits for events without a limit. If bursts of tasks have left memory, then at first until `trim_at` only,
 /// and the thread gives that memory back, in pieces: at most once in [`QUIET`], so that bursts that follow
 /// each other sooner find it again.
-fn sleep(
-    driver: &Driver,
-    is_woken: &dyn Fn() -> bool,
-    trim_at: &mut Instant,
-    wakes: &mut Vec<Waker>,
-) {
+fn sleep_in_seat(driver: &Driver, parker: &Parker, trim_at: &mut Instant, wakes: &mut Vec<Waker>) {
     if recycler::is_filled() {
         let mut limit = trim_at.saturating_duration_since(clock::now());
         loop {
             collect(driver, Some(limit), wakes);
             // A call that stops the clock rings, too, and may have ended this sleep.
-            if !wakes.is_empty() || is_woken() || driver.clock().is_stopped() {
+            if !wakes.is_empty() || parker.is_notified() || driver.clock().is_stopped() {
                 return;
             }
             if !recycler::trim_some() {
@@ -218,7 +176,8 @@ fn stopped_turn(driver: &Driver, patience: &mut Patience, wakes: &mut Vec<Waker>
             wakers::wake_all(wakes);
         }
     }
-    turn(driver, Some(Duration::ZERO), wakes);
+    collect(driver, Some(Duration::ZERO), wakes);
+    wakers::wake_all(wakes);
 }
 
 /// A turn while the clock stands still and everything waits: for events that are there already, for a
@@ -226,7 +185,7 @@ fn stopped_turn(driver: &Driver, patience: &mut Patience, wakes: &mut Vec<Waker>
 #[cold]
 fn idle_turn(
     driver: &Driver,
-    is_woken: &dyn Fn() -> bool,
+    parker: &Parker,
     others_idle: &dyn Fn() -> OthersIdle,
     patience: &mut Patience,
     wakes: &mut Vec<Waker>,
@@ -239,7 +198,7 @@ fn idle_turn(
         // Perhaps of another thread, which was idle and now is not.
         return wakers::wake_all(wakes);
     }
-    if is_woken() {
+    if parker.is_notified() {
         return;
     }
     let mut limit = None;
@@ -250,15 +209,12 @@ fn idle_turn(
         patience.looks = LOOKS;
         driver.begin_quiescent_point(idle.all, wakes);
     }
-    match wakes.is_empty() {
-        true => turn(driver, limit, wakes),
-        false => wakers::wake_all(wakes),
+    if wakes.is_empty() {
+        if parker.enter_seat() == AfterAnnounce::Sleep {
+            collect(driver, limit, wakes);
+        }
+        parker.leave_seat();
     }
-}
-
-/// One round of the driver, and the wakes it brings.
-fn turn(driver: &Driver, limit: Option<Duration>, wakes: &mut Vec<Waker>) {
-    collect(driver, limit, wakes);
     wakers::wake_all(wakes);
 }
 

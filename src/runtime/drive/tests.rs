@@ -3,9 +3,9 @@
 use super::*;
 use crate::engine::driver::readiness::Direction;
 use crate::engine::driver::timers::TimerEntry;
+use crate::engine::park::Unpark;
 use crate::engine::wakers::tests::Count;
 use mio::Interest;
-use std::cell::Cell;
 use std::future::Future;
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -26,14 +26,15 @@ fn still() -> (Arc<Driver>, TimerEntry) {
 #[test]
 fn the_clock_stands_when_work_ends_and_wakes_a_task() {
     let (driver, _timer) = still();
-    let (start, woken, mut wakes) = (driver.clock().now(), Cell::new(false), Vec::new());
+    let (start, parker, mut wakes) = (driver.clock().now(), Parker::new(), Vec::new());
     let ends = || {
-        woken.set(true);
+        assert_eq!(parker.unparker().unpark(), Unpark::Done);
         OthersIdle::alone(true)
     };
-    idle_turn(&driver, &|| woken.get(), &ends, &mut Patience::new(), &mut wakes);
+    idle_turn(&driver, &parker, &ends, &mut Patience::new(), &mut wakes);
     assert_eq!(driver.clock().now(), start);
-    idle_turn(&driver, &|| false, &|| OthersIdle::alone(true), &mut Patience::new(), &mut wakes);
+    parker.take_token();
+    idle_turn(&driver, &parker, &|| OthersIdle::alone(true), &mut Patience::new(), &mut wakes);
     assert_eq!(driver.clock().now(), start + HOUR, "no task is awake any more");
 }
 
@@ -53,15 +54,14 @@ fn the_clock_stands_when_work_ends_and_has_written_to_a_socket() {
     assert!(readiness.poll_ready(&mut Context::from_waker(&waker), Direction::Read).is_pending());
 
     let start = driver.clock().now();
-    let is_woken = || count.get() != 0;
     let ends = || {
         (&theirs).write_all(b"x").unwrap();
         // Until it has arrived, which takes no time on most systems.
         while seen.peek(&mut [0]).is_err() {}
         OthersIdle::alone(true)
     };
-    idle_turn(&driver, &is_woken, &ends, &mut Patience::new(), &mut Vec::new());
-    assert!(is_woken(), "the event is there");
+    idle_turn(&driver, &Parker::new(), &ends, &mut Patience::new(), &mut Vec::new());
+    assert_ne!(count.get(), 0, "the event is there");
     assert_eq!(driver.clock().now(), start);
 }
 
@@ -75,15 +75,15 @@ fn a_quiescent_point_waits_for_roots_of_other_threads_but_not_for_ever() {
     let awake = || OthersIdle { roots: false, all: false };
     for _ in 0..LOOKS {
         assert!(first.as_mut().poll(&mut cx).is_pending());
-        idle_turn(&driver, &|| false, &awake, &mut patience, &mut wakes);
+        idle_turn(&driver, &Parker::new(), &awake, &mut patience, &mut wakes);
         assert_eq!(count.get(), 0);
     }
-    idle_turn(&driver, &|| false, &awake, &mut patience, &mut wakes);
+    idle_turn(&driver, &Parker::new(), &awake, &mut patience, &mut wakes);
     assert_eq!(count.get(), 1, "they have been waited for long enough");
     let mut second = pin!(points.wait(points.count()));
     assert!(second.as_mut().poll(&mut cx).is_pending());
     // Blocking work keeps the clock where it is, and holds up no quiescent point.
     let works = || OthersIdle::alone(false);
-    idle_turn(&driver, &|| false, &works, &mut patience, &mut wakes);
+    idle_turn(&driver, &Parker::new(), &works, &mut patience, &mut wakes);
     assert_eq!((count.get(), driver.clock().now()), (2, start));
 }

@@ -5,9 +5,11 @@ mod guard;
 mod loopback;
 mod pool;
 mod probe;
+#[path = "support/process.rs"]
 mod process;
 
 mod abort;
+mod basics;
 mod block_in_place;
 mod block_on;
 mod blocking;
@@ -25,6 +27,8 @@ mod drainer;
 mod ends;
 mod entered;
 mod errors;
+mod executor;
+mod extension_methods;
 mod fairness;
 mod faulty;
 #[cfg(unix)]
@@ -35,7 +39,8 @@ mod hint;
 #[cfg(target_os = "linux")]
 mod idle;
 mod insight;
-mod io;
+#[cfg(target_os = "linux")]
+mod interrupted_calls;
 mod join;
 mod joined;
 mod large;
@@ -43,7 +48,6 @@ mod lasting;
 mod lending;
 #[cfg(target_os = "linux")]
 mod limits;
-mod local;
 mod local_set;
 mod metrics;
 #[cfg(target_os = "linux")]
@@ -73,14 +77,11 @@ mod shutdown_report;
 #[cfg(unix)]
 mod signal_listeners;
 #[cfg(target_os = "linux")]
-mod signals;
-#[cfg(target_os = "linux")]
 mod slow;
 mod spares;
 mod spawn;
 mod steal;
 mod storm;
-mod sync;
 mod sync_wakers;
 mod task_hooks;
 mod task_life;

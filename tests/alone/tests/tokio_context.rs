@@ -4,7 +4,7 @@
 #[path = "../../it/guard.rs"]
 #[allow(dead_code, reason = "shared with the other tests")]
 mod guard;
-#[path = "../../it/process.rs"]
+#[path = "../../it/support/process.rs"]
 #[allow(dead_code, reason = "shared with the other tests")]
 mod process;
 

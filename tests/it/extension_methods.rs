@@ -187,7 +187,7 @@ fn a_hundred_thousand_sockets_come_and_go() {
     use std::time::Duration;
 
     within(Duration::from_secs(150), || {
-        crate::process::alone("io::a_hundred_thousand_sockets_come_and_go", || {
+        crate::process::alone("extension_methods::a_hundred_thousand_sockets_come_and_go", || {
             let runtime = crate::guard::workers(2);
             runtime.block_on(async {
                 let mut before = None;

@@ -26,7 +26,7 @@ fn a_storm_of_signals_disturbs_nothing() {
         if is_child() {
             return work_until_disturbed_enough();
         }
-        let mut child = child("signals::a_storm_of_signals_disturbs_nothing", &[]);
+        let mut child = child("interrupted_calls::a_storm_of_signals_disturbs_nothing", &[]);
         let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         // Ends by itself when the process is gone.
         let storm = "while kill -STOP $0 2>/dev/null; do kill -CONT $0; sleep 0.001; done";
@@ -96,7 +96,7 @@ fn handlers_that_interrupt_every_thread_disturb_nothing() {
         root.join().unwrap();
         counting.join().unwrap();
     };
-    let test = "signals::handlers_that_interrupt_every_thread_disturb_nothing";
+    let test = "interrupted_calls::handlers_that_interrupt_every_thread_disturb_nothing";
     guarded(|| alone(test, body));
 }
 

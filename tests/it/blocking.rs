@@ -1,8 +1,11 @@
 //! The pool for work that blocks: bounded, named, out of the way of tasks.
 
-use crate::guard::{guarded, named, until, workers};
-use crate::pool::{occupy, pool};
-use crate::probe::{Bell, Count};
+mod block_in_place;
+mod scope;
+
+use crate::support::guard::{guarded, named, until, workers};
+use crate::support::pool::{occupy, pool};
+use crate::support::probe::{Bell, Count};
 use liten::runtime::{Builder, Handle, LocalRuntime, Runtime};
 use liten::task::JoinHandle;
 use std::cell::RefCell;
@@ -99,7 +102,7 @@ fn a_thread_without_work_goes_after_a_while() {
             drop(jobs);
             until(|| runtime.metrics().num_blocking_threads() == 0);
             #[cfg(target_os = "linux")]
-            crate::process::until_threads_are("keeps", 1);
+            crate::support::process::until_threads_are("keeps", 1);
         }
     });
 }
@@ -155,7 +158,7 @@ fn blocked_jobs_delay_neither_tasks_nor_timers_nor_sockets() {
                 liten::spawn(async { liten::time::sleep(Duration::from_millis(1)).await })
                     .await
                     .unwrap();
-                let (client, server) = crate::loopback::tcp_pair().await;
+                let (client, server) = crate::support::loopback::tcp_pair().await;
                 client.writable().await.unwrap();
                 client.try_write(b"x").unwrap();
                 server.readable().await.unwrap();

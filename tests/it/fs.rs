@@ -10,8 +10,8 @@ mod failed_writes;
 mod file;
 mod model;
 
-use crate::guard::guarded;
-use crate::pool::{occupy, pool};
+use crate::support::guard::guarded;
+use crate::support::pool::{occupy, pool};
 use std::fmt::Debug;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,10 @@
 //! Time: never early, side by side, any duration, and nothing left of what was given up.
 
-use crate::guard::{guarded, until, workers};
-use crate::loopback::poll_once;
-use crate::probe::{Calls, Count, poll_with};
+mod paused;
+
+use crate::support::guard::{guarded, until, workers};
+use crate::support::loopback::poll_once;
+use crate::support::probe::{Calls, Count, poll_with};
 use liten::future::{StreamExt, join_all};
 use liten::runtime::{LocalRuntime, Runtime};
 use liten::time::{

@@ -1,5 +1,5 @@
 //! The expansion, token by token. That it compiles and runs is for `macros/tests/ui.rs` and
-//! `tests/it/attributes.rs` of liten; what only tokens can show is here: where spans point, and
+//! `tests/it/macros/attributes.rs` of liten; what only tokens can show is here: where spans point, and
 //! what is left of an item with mistakes.
 
 use proc_macro2::{TokenStream, TokenTree};

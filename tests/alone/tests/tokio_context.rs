@@ -1,7 +1,7 @@
 //! The feature `tokio-context`: what knows tokio only runs in liten's tasks, whatever comes and goes around
 //! it. A binary of its own, because the feature is off in the others.
 
-#[path = "../../it/guard.rs"]
+#[path = "../../it/support/guard.rs"]
 #[allow(dead_code, reason = "shared with the other tests")]
 mod guard;
 #[path = "../../it/support/process.rs"]

@@ -4,8 +4,8 @@
 //! drops its future, and goes on with another one.
 
 use super::{Folder, occupy, pool};
-use crate::guard::guarded;
-use crate::loopback::{pattern, poll_once};
+use crate::support::guard::guarded;
+use crate::support::loopback::{pattern, poll_once};
 use liten::fs::File;
 use liten::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt, SeekFrom};
 use liten::runtime::Runtime;
@@ -242,7 +242,7 @@ fn what_was_read_ahead_stays_where_a_seek_does_nothing() {
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags).unwrap();
         let soon = Expiration::OneShot(TimeSpec::new(0, 1));
         timer.set(soon, TimerSetTimeFlags::empty()).unwrap();
-        crate::guard::until(|| timer.get().unwrap().is_none());
+        crate::support::guard::until(|| timer.get().unwrap().is_none());
         let mut file = File::from(OwnedFd::from(timer));
         let mut count = [0; 8];
         give_up!(runtime, file.read(&mut count));

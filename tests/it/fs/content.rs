@@ -1,7 +1,7 @@
 //! Whole files in one call, and what is true of every call.
 
 use super::{Folder, run, same_error};
-use crate::loopback::pattern;
+use crate::support::loopback::pattern;
 use liten::fs;
 use std::io::ErrorKind;
 

@@ -1,8 +1,8 @@
 //! Directories: made, listed, removed.
 
 use super::{Folder, occupy, pool, run, same_error};
-use crate::guard::guarded;
-use crate::loopback::poll_once;
+use crate::support::guard::guarded;
+use crate::support::loopback::poll_once;
 use liten::fs;
 use liten::future::StreamExt;
 use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
 //! Files and the end of their runtime; many files at once.
 
 use super::{Folder, occupy, pool};
-use crate::guard::{guarded, until};
-use crate::loopback::{pattern, poll_once};
+use crate::support::guard::{guarded, until};
+use crate::support::loopback::{pattern, poll_once};
 use liten::fs::{self, File};
 use liten::io::{AsyncReadExt, AsyncWriteExt};
 use liten::runtime::LocalRuntime;

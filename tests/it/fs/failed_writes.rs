@@ -5,8 +5,8 @@
 #![allow(unsafe_code)]
 
 use super::{Folder, pool};
-use crate::guard::guarded;
-use crate::process::alone;
+use crate::support::guard::guarded;
+use crate::support::process::alone;
 use liten::fs::{File, OpenOptions};
 use liten::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt, SeekFrom};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -94,11 +94,11 @@ fn what_a_flush_that_was_given_up_has_tried_is_told() {
         let path = folder.join("file");
         let mut file = torn(&path, &read_write()).await;
         for _ in 0..3 {
-            drop(crate::loopback::poll_once(&mut std::pin::pin!(file.flush())).await);
+            drop(crate::support::loopback::poll_once(&mut std::pin::pin!(file.flush())).await);
         }
         assert!(file.flush().await.is_err());
         with_room(u64::MAX);
-        drop(crate::loopback::poll_once(&mut std::pin::pin!(file.flush())).await);
+        drop(crate::support::loopback::poll_once(&mut std::pin::pin!(file.flush())).await);
         file.flush().await.unwrap();
         assert!(std::fs::read(&path).unwrap() == [7; 1000]);
     });

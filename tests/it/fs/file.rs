@@ -1,8 +1,8 @@
 //! Open files.
 
 use super::{Folder, occupy, pool, run, same_error};
-use crate::guard::guarded;
-use crate::loopback::pattern;
+use crate::support::guard::guarded;
+use crate::support::loopback::pattern;
 use liten::fs::{File, OpenOptions};
 use liten::future::TryStreamExt;
 use liten::io::{
@@ -312,7 +312,7 @@ fn what_has_no_position_can_be_read_and_written() {
         runtime.block_on(async {
             let mut buffer = [0; 6];
             let mut reading = std::pin::pin!(file.read(&mut buffer));
-            assert!(crate::loopback::poll_once(&mut reading).await.is_none());
+            assert!(crate::support::loopback::poll_once(&mut reading).await.is_none());
         });
         drop(release);
         runtime.block_on(async {

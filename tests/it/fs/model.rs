@@ -3,9 +3,9 @@
 //! given up in between, and however little one call moves.
 
 use super::{Folder, pool};
-use crate::guard::within;
-use crate::loopback::poll_once;
-use crate::models::cases;
+use crate::support::cases::cases;
+use crate::support::guard::within;
+use crate::support::loopback::poll_once;
 use liten::fs::{File, OpenOptions};
 use proptest::collection::vec;
 use proptest::prelude::*;

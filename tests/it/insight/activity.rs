@@ -1,6 +1,6 @@
 //! What the thread of a slow poll does, in the words of Linux.
 
-use crate::guard::{exactly, guarded, until};
+use crate::support::guard::{exactly, guarded, until};
 use liten::runtime::{SlowPoll, ThreadActivity};
 use std::fs::File;
 use std::io::Read;

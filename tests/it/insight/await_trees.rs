@@ -1,8 +1,8 @@
 //! Await trees: where tasks wait, without a word about it in their code.
 
 use super::requests::{body, connect, get, read, request, send};
-use crate::guard::{exactly, guarded, until, workers};
-use crate::loopback::tcp_pair;
+use crate::support::guard::{exactly, guarded, until, workers};
+use crate::support::loopback::tcp_pair;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};

@@ -1,7 +1,7 @@
 //! For how long tasks have waited, as far as the page's looks have shown.
 
 use super::requests::{body, json};
-use crate::guard::{guarded, until, workers};
+use crate::support::guard::{guarded, until, workers};
 use liten::insight::{Builder, Server, TaskInfo, TaskState};
 use liten::runtime::Runtime;
 use liten::sync::Notify;

@@ -1,7 +1,7 @@
 //! Random graphs of tasks that lock, join, sleep, send, notify and hand things to each other: whatever is
 //! said to be proven is true.
 
-use crate::guard::{within, workers};
+use crate::support::guard::{within, workers};
 use liten::runtime::Runtime;
 use liten::sync::{Mutex, MutexGuard, Notify, OwnedMutexGuard};
 use liten::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, mpsc};

@@ -1,6 +1,6 @@
 //! Tasks that wait for each other: circles are found, and what is said to be proven is true.
 
-use crate::guard::{guarded, until, workers};
+use crate::support::guard::{guarded, until, workers};
 use liten::insight::{Finding, PrimitiveKind, TaskInfo, Wait};
 use liten::runtime::Runtime;
 use liten::sync::{Mutex, MutexGuard, RwLock, mpsc, oneshot};

@@ -1,7 +1,7 @@
 //! The picture of a runtime, and what it says is wrong.
 
-use crate::guard::{exactly, guarded, until, workers};
-use crate::probe::Bell;
+use crate::support::guard::{exactly, guarded, until, workers};
+use crate::support::probe::Bell;
 use liten::insight::{Dump, Finding, TaskState, WorkerState};
 use liten::net::TcpListener;
 use liten::runtime::{Builder, Runtime};
@@ -76,7 +76,7 @@ fn a_blocked_worker_is_named_with_its_task_while_another_is_idle() {
 fn a_dump_is_quick_while_every_worker_is_blocked() {
     guarded(|| {
         let runtime = workers(2);
-        let release = crate::steal::occupy(&runtime, 2);
+        let release = crate::scheduler::steal::occupy(&runtime, 2);
         drop(runtime.spawn(async {}));
         let begin = Instant::now();
         drop(runtime.handle().dump());
@@ -165,7 +165,7 @@ fn pinned_tasks_that_are_ready_do_not_wait_for_a_worker() {
         until(|| runtime.metrics().running_tasks().len() == 1);
         bell.ring();
         drop(runtime.spawn_pinned(|| async {}));
-        let worker = crate::steal::occupy(&runtime, 1);
+        let worker = crate::scheduler::steal::occupy(&runtime, 1);
         let blocked = |dump: &Dump| (!dump.findings().is_empty()).then(|| dump.findings());
         let (findings, text) = dumped(&runtime, blocked);
         assert!(matches!(findings[..], [Finding::BlockedWorker { .. }]), "{text}");

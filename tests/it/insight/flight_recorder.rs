@@ -2,7 +2,7 @@
 //! happens to the recorder.
 
 use super::traces::{Events, bounce};
-use crate::guard::{exactly, guarded, until};
+use crate::support::guard::{exactly, guarded, until};
 use liten::insight::{EventKind, FlightRecorder, FlightRecorderBuilder, PollOutcome, Trace};
 use liten::runtime::{self, Runtime};
 use liten::task::{TaskId, spawn_pinned};

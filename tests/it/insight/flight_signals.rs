@@ -3,8 +3,8 @@
 //! A handler is the whole process's, so each test has a process of its own.
 
 use super::flight_recorder::Dir;
-use crate::guard::{exactly, guarded, until};
-use crate::process::alone;
+use crate::support::guard::{exactly, guarded, until};
+use crate::support::process::alone;
 use liten::insight::FlightRecorder;
 use liten::signal::unix::SignalKind;
 use std::process::Command;

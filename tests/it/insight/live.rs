@@ -1,7 +1,7 @@
 //! What the page is told of the last minutes, and the tables that are sorted and filtered for it.
 
 use super::requests::{body, get, send};
-use crate::guard::{exactly, guarded, until};
+use crate::support::guard::{exactly, guarded, until};
 use liten::insight::{Builder, Server};
 use liten::runtime::Runtime;
 use liten::sync::{Mutex, oneshot};

@@ -11,8 +11,8 @@ mod past;
 mod targets;
 
 use super::requests::{Answer, body, connect, get, json, read, request, send};
-use crate::guard::{exactly, guarded, until, workers};
-use crate::steal::occupy;
+use crate::scheduler::steal::occupy;
+use crate::support::guard::{exactly, guarded, until, workers};
 use liten::insight::{Builder, Server, serve};
 use liten::runtime::{LocalRuntime, Runtime};
 use liten::task::JoinHandle;
@@ -665,7 +665,7 @@ fn it_shows_the_current_runtime_unless_told_otherwise() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_hundred_pages_leave_nothing_behind() {
-    use crate::process::{alone, descriptors, until_threads_are};
+    use crate::support::process::{alone, descriptors, until_threads_are};
     let test = "insight::page::a_hundred_pages_leave_nothing_behind";
     guarded(|| {
         alone(test, || {

@@ -1,8 +1,8 @@
 //! The variable that turns the page on in a program that says nothing of it.
 
 use super::requests::send;
-use crate::guard::{guarded, until, workers};
-use crate::process::{child, is_child};
+use crate::support::guard::{guarded, until, workers};
+use crate::support::process::{child, is_child};
 use liten::runtime::{LocalRuntime, Runtime};
 use std::ffi::OsStr;
 use std::future::pending;

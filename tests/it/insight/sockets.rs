@@ -1,7 +1,7 @@
 //! The table of the sockets of a runtime, over HTTP and as text.
 
 use super::requests::{body, json};
-use crate::guard::{guarded, until, workers};
+use crate::support::guard::{guarded, until, workers};
 use liten::insight::Builder;
 use liten::io::AsyncReadExt;
 use liten::net::{TcpListener, TcpStream, UdpSocket};

@@ -1,6 +1,6 @@
 //! Tasks that nothing will wake: what is said to be proven is true.
 
-use crate::guard::{guarded, until, workers};
+use crate::support::guard::{guarded, until, workers};
 use liten::insight::Finding;
 use liten::runtime::Runtime;
 use liten::task::{TaskId, yield_now};

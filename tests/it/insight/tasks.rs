@@ -1,7 +1,7 @@
 //! The list of live tasks.
 
-use crate::guard::{guarded, until, workers};
-use crate::probe::Bell;
+use crate::support::guard::{guarded, until, workers};
+use crate::support::probe::Bell;
 use liten::insight::{TaskInfo, TaskState};
 use liten::runtime::{Builder, Handle, LocalRuntime};
 use liten::task::{self, TaskId, yield_now};

@@ -1,7 +1,7 @@
 //! What a recording has of what the workers did, and what it leaves behind.
 
 use super::requests::{get, send};
-use crate::guard::{exactly, guarded, until};
+use crate::support::guard::{exactly, guarded, until};
 use liten::insight::{Builder, Event, EventKind, PollOutcome, Trace};
 use liten::runtime::{self, Handle, LocalRuntime, Runtime};
 use liten::sync::mpsc;

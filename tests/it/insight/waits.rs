@@ -1,6 +1,6 @@
 //! What each task waits for is named.
 
-use crate::guard::{guarded, until, workers};
+use crate::support::guard::{guarded, until, workers};
 use liten::insight::{TaskInfo, Wait};
 use liten::runtime::Runtime;
 use liten::sync::{Barrier, Mutex, Notify, RwLock, Semaphore, broadcast, mpsc, oneshot, watch};

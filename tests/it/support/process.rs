@@ -101,7 +101,7 @@ pub(crate) fn threads(prefix: &str) -> Vec<Thread> {
 /// after it has been joined.
 #[cfg(target_os = "linux")]
 pub(crate) fn until_threads_are(prefix: &str, count: usize) {
-    crate::guard::until(|| threads(prefix).len() == count);
+    super::guard::until(|| threads(prefix).len() == count);
 }
 
 /// The names of the threads whose name begins with `prefix`, sorted.

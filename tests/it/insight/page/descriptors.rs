@@ -7,10 +7,10 @@
 use super::super::requests::{Answer, connect, read};
 use super::limits::page_with_a_clock;
 use super::{block, page_of};
-use crate::guard::{exactly, guarded, until};
-use crate::limits::{hoard, limit};
-use crate::process::{alone, child, is_child, threads};
-use crate::process_child::refuse_with;
+use crate::process::unix::refuse_with;
+use crate::runtime::system_limits::{hoard, limit};
+use crate::support::guard::{exactly, guarded, until};
+use crate::support::process::{alone, child, is_child, threads};
 use liten::io::AsyncReadExt;
 use liten::net::TcpListener;
 use nix::sys::resource::Resource;

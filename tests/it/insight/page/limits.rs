@@ -2,7 +2,7 @@
 
 use super::super::requests::{body, connect, get, json, read, request};
 use super::{page_of, samples};
-use crate::guard::{exactly, guarded, until};
+use crate::support::guard::{exactly, guarded, until};
 use liten::insight::{FlightRecorder, Server};
 use liten::runtime::Runtime;
 use liten::task::{JoinHandle, yield_now};
@@ -83,8 +83,8 @@ fn a_runtime_that_ends_while_it_is_recorded_ends_and_its_trace_is_answered() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_thread_of_a_page_that_is_not_watched_sleeps() {
-    use crate::idle::assert_idle;
-    use crate::process::{alone, threads};
+    use crate::scheduler::idle::assert_idle;
+    use crate::support::process::{alone, threads};
     const NAME: &str = "liten-insight";
     let test = "insight::page::limits::the_thread_of_a_page_that_is_not_watched_sleeps";
     guarded(|| {
@@ -111,14 +111,14 @@ fn the_thread_of_a_page_that_is_not_watched_sleeps() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_trace_is_made_on_another_thread_than_the_pages() {
-    use crate::process::{alone, threads};
+    use crate::support::process::{alone, threads};
     let test = "insight::page::limits::a_trace_is_made_on_another_thread_than_the_pages";
     guarded(|| {
         alone(test, || {
             let runtime = exactly(2).thread_name("worker").build().unwrap();
             let page = page_of(&runtime);
             storm(&runtime, 4);
-            let time = |threads: Vec<crate::process::Thread>| -> u64 {
+            let time = |threads: Vec<crate::support::process::Thread>| -> u64 {
                 threads.iter().map(|thread| thread.cpu).sum()
             };
             let before = time(threads("liten-insight"));
@@ -155,7 +155,7 @@ pub(super) fn page_with_a_clock(runtime: &Runtime) -> Server {
 fn descriptors_at_rest() -> usize {
     let look = |_| {
         std::thread::sleep(std::time::Duration::from_millis(10));
-        crate::process::descriptors()
+        crate::support::process::descriptors()
     };
     (0..50).map(look).min().unwrap()
 }
@@ -164,7 +164,7 @@ fn descriptors_at_rest() -> usize {
 #[cfg(target_os = "linux")]
 #[test]
 fn an_answer_that_is_not_read_is_given_up_after_some_seconds() {
-    use crate::process::alone;
+    use crate::support::process::alone;
     let test = "insight::page::limits::an_answer_that_is_not_read_is_given_up_after_some_seconds";
     guarded(|| {
         alone(test, || {
@@ -176,7 +176,7 @@ fn an_answer_that_is_not_read_is_given_up_after_some_seconds() {
             // On a machine that is busy with something else, the trace may be too small.
             until(|| is_given_up(&page, before));
             assert_eq!(get(&page, "/trace?seconds=0").status, 200);
-            until(|| crate::process::descriptors() <= before);
+            until(|| crate::support::process::descriptors() <= before);
         });
     });
 }
@@ -193,7 +193,7 @@ fn is_given_up(page: &Server, before: usize) -> bool {
     until(|| {
         assert!(begun.elapsed() < Duration::from_secs(60), "the page keeps the connection");
         assert_eq!(get(page, "/text").status, 200);
-        crate::process::descriptors() <= before + 1
+        crate::support::process::descriptors() <= before + 1
     });
     let mut taken = Vec::new();
     _ = stream.read_to_end(&mut taken);
@@ -206,7 +206,7 @@ fn is_given_up(page: &Server, before: usize) -> bool {
 #[cfg(target_os = "linux")]
 #[test]
 fn no_more_than_sixteen_connections_are_open() {
-    use crate::process::{alone, descriptors};
+    use crate::support::process::{alone, descriptors};
     let test = "insight::page::limits::no_more_than_sixteen_connections_are_open";
     guarded(|| {
         alone(test, || {
@@ -306,7 +306,7 @@ fn events_that_were_overwritten_are_counted_on_the_page() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_memory_that_the_first_tree_takes_is_given_back() {
-    use crate::process::{alone, memory};
+    use crate::support::process::{alone, memory};
     const KEPT: usize = 8 << 20;
     let test = "insight::page::limits::the_memory_that_the_first_tree_takes_is_given_back";
     guarded(|| {

@@ -2,7 +2,7 @@
 
 use super::super::requests::{body, json};
 use super::page_of;
-use crate::guard::{exactly, guarded, until};
+use crate::support::guard::{exactly, guarded, until};
 use liten::sync::oneshot;
 use std::future::{Future, pending};
 use std::marker::PhantomData;

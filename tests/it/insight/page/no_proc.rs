@@ -2,8 +2,8 @@
 
 use super::super::requests::{body, json};
 use super::{block, page_of, samples};
-use crate::guard::{exactly, guarded, until};
-use crate::process::{child, is_child};
+use crate::support::guard::{exactly, guarded, until};
+use crate::support::process::{child, is_child};
 use liten::net::TcpListener;
 use std::path::Path;
 use std::process::Command;

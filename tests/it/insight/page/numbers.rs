@@ -2,7 +2,7 @@
 
 use super::super::requests::{body, json};
 use super::{page_of, samples};
-use crate::guard::{exactly, guarded, until};
+use crate::support::guard::{exactly, guarded, until};
 use liten::net::TcpListener;
 use liten::runtime::Runtime;
 use liten::sync::Mutex;

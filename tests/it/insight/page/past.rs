@@ -3,7 +3,7 @@
 use super::super::requests::{body, json};
 use super::super::slow_polls::rounds_until_half;
 use super::page_of;
-use crate::guard::{exactly, guarded, until};
+use crate::support::guard::{exactly, guarded, until};
 use liten::runtime::{Handle, Runtime};
 use liten::task;
 use liten::time::sleep;

@@ -3,7 +3,7 @@
 
 use super::super::requests::{Answer, send};
 use super::page_of;
-use crate::guard::{guarded, workers};
+use crate::support::guard::{guarded, workers};
 use liten::insight::Server;
 
 /// Sends a request with the token.

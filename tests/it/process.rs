@@ -1,0 +1,5 @@
+//! Child processes.
+
+mod everywhere;
+#[cfg(unix)]
+pub(crate) mod unix;

@@ -1,6 +1,6 @@
 //! One poll that holds up its worker is told of, whatever the other workers do.
 
-use crate::guard::{exactly, guarded, until};
+use crate::support::guard::{exactly, guarded, until};
 use liten::runtime::{Builder, Handle, Runtime, SlowPoll};
 use liten::task;
 use std::sync::mpsc::{self, Receiver};

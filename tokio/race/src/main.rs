@@ -20,7 +20,7 @@ use contestant::Contestant;
 use std::env;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: bash tokio/bars [ROW...]";
+const USAGE: &str = "usage: bash tokio/checks/bars [ROW...]";
 /// With the numbers of operations that are measured first.
 const WORK: [(&str, usize); 14] = [
     ("spawn", 10_000),

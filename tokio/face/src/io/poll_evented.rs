@@ -12,10 +12,10 @@
 //!   write finds no room. That saves an event per connection and per datagram, and the wake of the thread
 //!   that waits for it ([`PollEvented::with_room`]). A `connect` over TCP that has its connection at once
 //!   does not wait for an event. `packer/src/edits.rs` puts both into tokio's files. A connection that is
-//!   made, used for one message and closed (row `connect` of `tokio/bars`) waits 2.6 to 2.9 times in the
-//!   poller with both, and 3.4 times without. The question whether it is there is one more call. Its time did
-//!   not change by more than the noise: seven runs of one against the other gave 0.68 to 1.65 of the time,
-//!   and 0.87 to 1.02 of the processors' time.
+//!   made, used for one message and closed (row `connect` of `tokio/checks/bars`) waits 2.6 to 2.9 times in
+//!   the poller with both, and 3.4 times without. The question whether it is there is one more call. Its time
+//!   did not change by more than the noise: seven runs of one against the other gave 0.68 to 1.65 of the
+//!   time, and 0.87 to 1.02 of the processors' time.
 //!
 //! Under a server of axum a request costs one read and one `writev`, as on tokio. There are more futex calls
 //! than on tokio. The figures of the servers are in `tokio/README.md`.

@@ -56,10 +56,10 @@ pub(super) const INTAKE: usize = 512;
 pub(super) const FAIR_INTERVAL: u32 = 61;
 
 /// How much longer a debug build takes for a task, for a poll of the driver and for a look of the watchdog.
-/// The lengths of time that are chosen by what these cost are longer there by as much. Measured (`tokio/bars
-/// --debug`, with this for [`WANTED`] and for the length of a long poll against without): processor of
-/// `http_64` 1.23 to 1.28 of tokio's against 1.44, of `http_500` 1.36 against 1.50, of `echo_1` 1.23 against
-/// 1.47. The unit tests, which bring their own times, have the lengths of a release build.
+/// The lengths of time that are chosen by what these cost are longer there by as much. Measured with
+/// `tokio/checks/bars --debug`, with this for [`WANTED`] and for the length of a long poll against without:
+/// processor of `http_64` 1.23 to 1.28 of tokio's against 1.44, of `http_500` 1.36 against 1.50, of `echo_1`
+/// 1.23 against 1.47. The unit tests, which bring their own times, have the lengths of a release build.
 pub(super) const BUILD_FACTOR: u64 = if cfg!(all(debug_assertions, not(test))) { 5 } else { 1 };
 
 /// What the time between two polls of the driver should be. Long enough that a poll that finds nothing, which

@@ -53,9 +53,9 @@ pub(crate) const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 /// 0.97, 0.96, and processor 0.98, 0.96, 0.96.
 ///
 /// Rejected: the same pause, also after `Rescue`, while a worker is stalled and another one moves, which is
-/// what three of four looks find where the load takes a core from a worker. Measured (`tokio/bars`, 31 slices
-/// of each row in turns): time and processor 0.96 to 1.04 of what they are without, which is noise, and the
-/// 99th percentile with 64 connections 1.1 to 1.25.
+/// what three of four looks find where the load takes a core from a worker. Measured (`tokio/checks/bars`, 31
+/// slices of each row in turns): time and processor 0.96 to 1.04 of what they are without, which is noise,
+/// and the 99th percentile with 64 connections 1.1 to 1.25.
 const LONGEST_BUSY_PAUSE: Duration = Duration::from_millis(2);
 
 /// The mean length of polls from which on they keep ready tasks waiting. Shorter polls are over before

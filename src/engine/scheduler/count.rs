@@ -1,5 +1,11 @@
 //! Counts that many threads read, among them those of a thread's sleeps.
 //!
+//! This is how a number of a worker gets to the page and to `/metrics`. The worker changes a [`Count`] of its
+//! slot (`Stats` in slots.rs). `Shared::worker_counts` reads it into [`WorkerCounts`], and
+//! `RuntimeMetrics::counts` (runtime/metrics.rs) passes that on: to the public getters beside it, and to the
+//! picture that insight makes once for all its readers (insight/server/picture.rs). From there it is written
+//! for programs (insight/prometheus.rs, insight/json.rs) and for people (insight/page/page.js).
+//!
 //! The clock is read twice per sleep, beside the system call that the sleep is, and at a worker's fair turns,
 //! which read it anyway. Rejected: to read it around each poll. What a reading costs is in policy.rs.
 
@@ -32,8 +38,11 @@ impl Count {
 #[derive(Debug, Default)]
 pub(crate) struct WorkerCounts {
     pub(crate) polls: u64,
+    /// Tasks, not attempts: a batch counts as many as there were in it.
     pub(crate) stolen: u64,
+    /// Tasks taken from the injector.
     pub(crate) injected: u64,
+    /// How many sleeps have begun.
     pub(crate) parks: u64,
     /// Odd while the worker sleeps.
     pub(crate) parks_unparks: u64,

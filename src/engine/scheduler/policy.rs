@@ -4,7 +4,7 @@
 //! | question | asked at | answer | constants |
 //! |---|---|---|---|
 //! | Is this a fair turn? | each tick | `is_turn_due` | [`FAIR_INTERVAL`], [`WANTED`] |
-//! | Does the task in the next slot run? | each tick with one | `take_next_turn` | [`NEXT_CAP`] |
+//! | Does the task in the next slot run? | each tick with one | `may_run_from_slot` | [`NEXT_CAP`] |
 //! | Does a yielded one run before a ready one? | each pop of a ready task | `is_yielded_due` | [`INTAKE`] |
 //! | Is the driver polled before a yielded one? | nothing is ready | `yielded_alone` | [`YIELDS_ALONE`] |
 //! | Does the worker look for shared work? | each tick | `pauses` | |
@@ -243,7 +243,7 @@ impl Policy {
 
     /// Whether the task from the next slot may run at once, and counts it: at most [`NEXT_CAP`] run in a row.
     #[inline]
-    pub(super) fn take_next_turn(&self) -> bool {
+    pub(super) fn may_run_from_slot(&self) -> bool {
         let polls = self.next_polls.get();
         if polls < NEXT_CAP {
             self.next_polls.set(polls + 1);
@@ -270,7 +270,7 @@ impl Policy {
 
     /// A task that has yielded runs in spite of ready ones, with `waiting` of its kind. All of them
     /// will have had one when [`INTAKE`] ready tasks have run, or as many ready tasks as there are of them.
-    pub(super) fn begin_yielded_turn(&self, waiting: usize) {
+    pub(super) fn yielded_runs(&self, waiting: usize) {
         self.until_yielded.set((INTAKE / waiting.max(1)).max(1));
     }
 

@@ -37,7 +37,9 @@ pub(super) struct Slot {
     pub(super) channel: CachePadded<WakeChannel<Hot>>,
     /// The task that the worker runs next.
     ///
-    /// Only the owner fills it: with a task that is woken on its thread (`OwnQueues::put_next`).
+    /// Only the owner fills it: with a task that is woken on its thread (`OwnQueues::put_next`). It has room
+    /// for one. The task in it does not outlast `NEXT_CAP` polls from the slot in a row (policy.rs): then it
+    /// goes to the deque, so that ready tasks behind it are not starved.
     ///
     /// The owner empties it:
     /// * to run the task, or to put it behind the others in the deque (`Worker::take_next`);
@@ -50,7 +52,8 @@ pub(super) struct Slot {
     /// * the worker that the watchdog sends, while the owner is stuck or blocks in place (`Worker::rescue`);
     /// * the thread that drops the tasks of a closed runtime (lifecycle.rs).
     pub(super) next: NextSlot<Hot>,
-    /// Thieves' ends of the owner's two deques.
+    /// Thieves' ends of the owner's two deques. Set once, before the slot can be found by a thief: std's lock
+    /// and not the models', which have none, because there is nothing to explore.
     stealers: OnceLock<Stealers>,
     /// The owner's ends of the deques while no thread is active here.
     deques: Mutex<Option<Deques>>,
@@ -100,7 +103,9 @@ pub(super) enum Stall {
 pub(super) struct Stats {
     pub(super) spawned: Count,
     pub(super) completed: Count,
+    /// Tasks that the owner has taken from the injector.
     pub(super) from_injector: Count,
+    /// Tasks that the owner has stolen.
     pub(super) stolen: Count,
 }
 

@@ -14,7 +14,7 @@
 //! | `Rescue` | one worker that moves takes what is queued at the stalled ones, at its next look for work |
 //! | `AddSpare` | calls back the thread that rests in the slot behind the others, or starts it: a *spare* |
 //! | `RetireSpares` | asks all spares to leave, as surplus workers: their threads rest (lifecycle.rs) |
-//! | `Report` | tells the probe (probe.rs) of the poll |
+//! | `ReportBlocked` | tells the probe (probe.rs) of the poll |
 //! | `Drain` | starts a thread that drops the tasks of a closed runtime (lifecycle.rs) |
 //!
 //! It never takes a queued task: what it opens, workers take. So nothing that it does can be caught half-
@@ -330,7 +330,7 @@ impl WatchdogThread {
                 }
                 Order::RetireSpares => shared.retire_spares(),
                 Order::Drain => shared.start_drainer(),
-                Order::Report(index) => {
+                Order::ReportBlocked(index) => {
                     if let Some(probe) = shared.probe.get() {
                         let slot = shared.slots.get(index);
                         let task = slot.running.read();

@@ -244,11 +244,15 @@ fn a_task_between_two_listeners_is_told_although_others_were() {
     let body = || {
         let runtime = workers(2);
         runtime.block_on(async {
-            let told = Count::default();
+            let (told, listening) = (Count::default(), Count::default());
             let others: Vec<_> = (0..3)
                 .map(|lasts| {
                     let (told, mut lasting) = (told.clone(), signal(USR1).unwrap());
+                    let listening = listening.clone();
                     liten::spawn(async move {
+                        // A task that has never listened would begin behind what others were told of.
+                        drop(signal(USR1).unwrap());
+                        listening.add();
                         loop {
                             match lasts {
                                 0 => received(&mut lasting).await,
@@ -261,6 +265,9 @@ fn a_task_between_two_listeners_is_told_although_others_were() {
                 .collect();
             drop(signal(USR1).unwrap());
             liten::spawn(async { drop(signal(USR1).unwrap()) }).await.unwrap();
+            while listening.get() < 3 {
+                liten::task::yield_now().await;
+            }
             for round in 1..=20 {
                 raise(USR1);
                 while told.get() < 3 * round {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 #[test]
 fn the_next_slot_is_left_after_so_many_tasks() {
     let next = Policy::new();
-    let polls = || (0..2 * NEXT_CAP).take_while(|_| next.take_next_turn()).count();
+    let polls = || (0..2 * NEXT_CAP).take_while(|_| next.may_run_from_slot()).count();
     assert_eq!(polls(), NEXT_CAP as usize);
     assert_eq!(polls(), 0);
     next.leave_next_slot();
@@ -18,7 +18,7 @@ fn a_task_that_has_yielded_has_its_turn_among_ready_ones() {
         [(1, INTAKE), (2, INTAKE / 2), (100, 5), (INTAKE, 1), (9_999, 1), (0, INTAKE)]
     {
         let next = Policy::new();
-        next.begin_yielded_turn(waiting);
+        next.yielded_runs(waiting);
         let popped = (0..).take_while(|_| !next.is_yielded_due()).count();
         assert_eq!(popped, ready, "{waiting} that have yielded");
     }
@@ -31,7 +31,7 @@ fn a_turn_among_ready_tasks_does_not_end_a_row_of_yields() {
         let next = Policy::new();
         next.end_row();
         while !next.is_yielded_due() {}
-        next.begin_yielded_turn(waiting);
+        next.yielded_runs(waiting);
         assert!(!next.is_row_over(), "{waiting} that have yielded");
         let polled = (1..).find(|_| next.yielded_alone() == Alone::PollDriver);
         assert_eq!(polled, Some(YIELDS_ALONE));

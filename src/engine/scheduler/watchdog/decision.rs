@@ -10,7 +10,7 @@
 //! | all regular workers slow, lately for [`SLOW_FOR`], no spare | ready tasks wait | `AddSpare` |
 //! | all workers stalled, the regular ones for [`YIELDED_AFTER`] | what yielded waits | `AddSpare` |
 //! | spares, and for [`RETIRE_AFTER`] a regular worker was not slow | none blocks in place | `RetireSpares` |
-//! | all regular workers stalled for [`REPORT_AFTER`] | tasks wait, or spares run | `Report`, once a poll |
+//! | all regular workers stalled for [`REPORT_AFTER`] | tasks wait, or spares run | `ReportBlocked` once |
 //! | all workers stalled for [`DRAIN_AFTER`], or blocked in place | the runtime is closed | `Drain` |
 //!
 //! Once the runtime is closed, only `Fetch` and `Drain` are ordered.
@@ -160,7 +160,7 @@ pub(super) enum Order {
     AddSpare,
     RetireSpares,
     /// This worker's poll blocks it, and no regular worker is free.
-    Report(usize),
+    ReportBlocked(usize),
     /// Let another thread drop the tasks that are left, because no worker does.
     Drain,
 }
@@ -438,7 +438,7 @@ impl History {
             let long = worker.stalled && worker.still(snapshot.now) >= REPORT_AFTER;
             if long && (no_help || !snapshot.workers[index].blocked_in_place) && !worker.reported {
                 worker.reported = true;
-                orders.push(Order::Report(index));
+                orders.push(Order::ReportBlocked(index));
             }
         }
     }

@@ -94,7 +94,7 @@ impl Worker {
     #[inline]
     pub(super) fn take_next(&self) -> Option<Hot> {
         let task = self.own.slot.next.take()?;
-        if self.policy.take_next_turn() {
+        if self.policy.may_run_from_slot() {
             return Some(task);
         }
         self.push_back(task);
@@ -108,7 +108,7 @@ impl Worker {
             return None;
         }
         if self.policy.is_yielded_due() {
-            if let Some(task) = self.yielded_turn() {
+            if let Some(task) = self.take_yielded_first() {
                 return Some(task);
             }
         }
@@ -143,8 +143,8 @@ impl Worker {
 
     /// One task that has yielded runs although others are ready.
     #[cold]
-    fn yielded_turn(&self) -> Option<Hot> {
-        self.policy.begin_yielded_turn(self.own.yielded.len());
+    fn take_yielded_first(&self) -> Option<Hot> {
+        self.policy.yielded_runs(self.own.yielded.len());
         self.own.yielded.pop()
     }
 

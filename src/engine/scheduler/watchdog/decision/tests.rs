@@ -410,9 +410,9 @@ fn spares_leave_when_a_worker_has_been_quick_for_a_while() {
 fn a_poll_that_blocks_the_last_worker_is_reported_once() {
     let reported = |house: &mut House| -> Vec<_> {
         let orders = house.looks(100).into_iter();
-        orders.filter(|(order, _)| matches!(order, Order::Report(_))).collect()
+        orders.filter(|(order, _)| matches!(order, Order::ReportBlocked(_))).collect()
     };
-    let both = [(Order::Report(0), 1), (Order::Report(1), 1)];
+    let both = [(Order::ReportBlocked(0), 1), (Order::ReportBlocked(1), 1)];
     let mut house = House::with_spares(&[READY, BUSY], &[PARKED]);
     assert_eq!(reported(&mut house), both);
     house.polls(&[0, 1], 1);
@@ -420,7 +420,11 @@ fn a_poll_that_blocks_the_last_worker_is_reported_once() {
     assert_eq!(reported(&mut House::new(&[READY, PARKED])), [], "one worker is free");
     assert_eq!(reported(&mut House::new(&[BUSY, BUSY])), [], "nothing waits");
     let mut blocked = House::new(&[READY, BLOCKED]);
-    assert_eq!(reported(&mut blocked), [(Order::Report(0), 1)], "the other has said so itself");
+    assert_eq!(
+        reported(&mut blocked),
+        [(Order::ReportBlocked(0), 1)],
+        "the other has said so itself"
+    );
 }
 
 #[test]
@@ -431,12 +435,12 @@ fn workers_that_block_in_place_are_reported_when_no_spare_can_come_for_what_wait
     house.may_add_spare = false;
     assert_eq!(house.looks(100), [], "nothing waits");
     house.outside = true;
-    assert_eq!(house.looks(100), [(Order::Report(0), 1), (Order::Report(1), 1)]);
+    assert_eq!(house.looks(100), [(Order::ReportBlocked(0), 1), (Order::ReportBlocked(1), 1)]);
     house.workers[0] = BUSY;
     house.polls(&[0], 1);
     house.looks(2);
     house.workers[0] = absent;
-    let reported = |orders: &[(Order, u32)]| orders.contains(&(Order::Report(0), 1));
+    let reported = |orders: &[(Order, u32)]| orders.contains(&(Order::ReportBlocked(0), 1));
     assert!(reported(&house.looks(100)), "another poll");
 }
 

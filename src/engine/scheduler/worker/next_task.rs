@@ -40,7 +40,7 @@
 //! is stuck, has no such bound and counts among the `k`. A task at its back waits for those before it, for at
 //! most as many that have yielded, and after each of these for at most `NEXT_CAP` polls from the next slot.
 //!
-//! *Tasks that have yielded.* When ready tasks never run out, [`Policy`] lets one of the others run after
+//! *Tasks that have yielded.* When ready tasks never run out, `Policy` lets one of the others run after
 //! each `INTAKE / n` of them, and after each single one if there are more than that: all `n` have had their
 //! turn after `INTAKE + 2 × n` pops.
 //!

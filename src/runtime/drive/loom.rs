@@ -1,6 +1,7 @@
 //! A model of the thread that polls a root and its own driver in turn.
 
 use super::*;
+use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::thread;
 use crate::engine::wakers::loom::Awaited;
 use std::future::{Future, poll_fn};

@@ -25,7 +25,7 @@
 //! | `abort` | 20 | ends the program where a panic would break what others rely on |
 //! | `ended` | 40 | the error of a runtime that has ended |
 //! | `thread_name` | 40 | names of threads |
-//! | `park` | 150 | a thread sleeps until it is woken |
+//! | `park` | 160 | a thread sleeps until it is woken |
 //! | `queue` | 550 | local queue, injector, wake channel, next slot |
 //! | `task` | 3,400 | a task's memory, state, waker and handle |
 //! | `blocking` | 710 | the pool of threads for calls that block |
@@ -54,14 +54,14 @@
 //!
 //! | word | meaning | in tokio |
 //! |---|---|---|
-//! | *alarm* | ends a sleep in the poller, when another thread calls or the time has come | `mio::Waker` |
+//! | *alarm* | tells the thread in the poller that it is wanted, or of an earlier timer | `mio::Waker` |
 //! | *blocked in place* | said of a worker whose task blocks the thread, and has told the runtime so | |
 //! | *chain* | tasks that are linked to each other, and pushed together | |
 //! | *depot* | free memory that threads leave to each other | |
 //! | *driver* | the poller, the sources and the timers of a runtime | driver |
 //! | *driver thread* | the one thread beside the workers, which drives when no idle worker does | |
 //! | *home* | the worker that ran a task last | |
-//! | *hot*, *cold* | queued, or being polled; waiting, and in no queue | notified, idle |
+//! | *hot*, *cold* | queued, or being polled; waiting, and in no queue | notified or running; idle |
 //! | *injector* | the queue of ready tasks that all workers share | inject queue |
 //! | *next slot* | one place for the task that was woken last; it runs before the deque | LIFO slot |
 //! | *note* | what a task waits for, as it has left it in its memory | |
@@ -78,7 +78,7 @@
 //! | *shard* | the timers of one worker, under one lock | shard of the wheel |
 //! | *shared work* | tasks in the wake channel of a worker, and in the queues that all workers share | |
 //! | *spare*, *helper* | a worker beside the regular ones for a while; one that the watchdog has started | |
-//! | *stalled*, *slow* | in one poll since the last look; in polls that are long in the mean | |
+//! | *stalled*, *slow* | in one poll since the last look; in polls that are long on average | |
 //! | *surplus* | said of a worker that is to leave | |
 //! | *tick* | one round of a worker's loop, in which it takes and polls one task | tick |
 //! | *turn* | one round of the driver; a *fair turn* of a worker has one | maintenance |

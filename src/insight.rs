@@ -57,10 +57,10 @@
 //! | `/json` | the same for programs, up to 500 tasks; fields may be added | yes |
 //! | `/metrics` | for Prometheus: counters, gauges and histograms whose names begin with `liten_` | yes |
 //! | `/tree?task=7` | where that task waits, down to each `await`: see [`Handle::await_tree`] | yes |
-//! | `/trace` | what the workers do in the next second (`?seconds=5`: 5, 10 at the most), for viewers | yes |
+//! | `/trace` | what the workers do in the next second (`?seconds=5`: 5, 10 at most), for viewers | yes |
 //! | `/live` | what they did in the last two minutes, for the page's pictures; fields may change | yes |
 //!
-//! One trace at a time is recorded, made and sent; meanwhile `/trace` answers 409. It has 64 MiB at the most:
+//! One trace at a time is recorded, made and sent; meanwhile `/trace` answers 409. It has 64 MiB at most:
 //! of more, the older part is left out and counted as lost. If the program panics while it makes a trace or a
 //! tree, the answer is 500.
 //!
@@ -94,12 +94,12 @@
 //! program on, or keep the page open in a browser tab that is in front. [`Handle::dump`] alone does not count
 //! these times: in its dumps they are missing unless a page counts them.
 //!
-//! A task's `polls` are counted while the page is open, of 65,536 tasks at the most, and are null otherwise:
+//! A task's `polls` are counted while the page is open, of 65,536 tasks at most, and are null otherwise:
 //! a task counts nothing itself, and costs the same whether it is looked at or not.
 //!
 //! While the page is open, and for five seconds after the last request for `/live`, the workers record what
 //! they do, as for a [`Recording`]: that costs each poll two readings of the clock. The page's thread empties
-//! the records ten times a second, and keeps sums of two minutes. These take 15 MB at the most for each
+//! the records ten times a second, and keeps sums of two minutes. These take 15 MB at most for each
 //! runtime: that is with 32 workers, each with tasks of 24 places, and 65,536 tasks. With two workers and
 //! some hundred tasks it is less than 1 MB. The page, `/text`, `/json` and `/metrics` say what the page's
 //! thread takes of a processor, and how many events were overwritten before it has read them.

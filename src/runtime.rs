@@ -33,7 +33,7 @@
 //! event on a worker. Stop: the blocking pool takes no new jobs, and its threads cancel the queued ones, but
 //! for those that must run (writes that a file has accepted); the threads of pinned tasks drop theirs; the
 //! workers stop after the poll they are in; every task that is left is dropped (without workers: by the
-//! thread that ends the runtime); the threads end; sources and timers that outlive the runtime are told.
+//! thread that ends the runtime); sources and timers that outlive the runtime are told; the threads end.
 //!
 //! # Crates that need tokio
 //!

@@ -103,7 +103,7 @@ const LISTED_AT_ONCE: usize = 64;
 
 /// A source, as the list of them shows it.
 pub(crate) struct SourceEntry<'a, N> {
-    /// Its number in the process, if that is known.
+    /// Its file descriptor, if that is known.
     pub(crate) descriptor: Option<i32>,
     /// How many events it has had.
     pub(crate) events: u64,

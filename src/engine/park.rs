@@ -82,7 +82,8 @@ impl Parker {
 
     /// Whether the next park returns at once.
     pub(crate) fn is_notified(&self) -> bool {
-        // Ordering: Relaxed. The partner is the swap in `unpark`, which the park that follows acquires.
+        // Ordering: Relaxed. The partner is the swap in `unpark`, which the park that follows acquires, or
+        // `take_token`.
         self.inner.state.load(Ordering::Relaxed) == NOTIFIED
     }
 

@@ -34,12 +34,12 @@
 //! The depots would keep this for good after the last burst, and no later moment comes at which it could be
 //! given back. So a thread that is about to sleep without a limit gives it back, piece by piece
 //! ([`trim_some`]): the driver thread of a runtime with workers, when these have had nothing to do for some
-//! twenty milliseconds; and the thread that runs the tasks of a runtime without workers, once in [`QUIET`]
-//! and when its `block_on` ends. Bursts that follow each other sooner find their memory again, unless another
-//! runtime of the program has come to rest in between: the depots are those of all. No thread wakes up for
-//! this, but for one whose sleep is divided in two, once. What a root, or a task of `spawn_pinned`, leaves
-//! beside workers that have slept all the time is given back when that root's `block_on` ends, or a worker
-//! has had something to do.
+//! twenty milliseconds; and the thread that runs the tasks of a runtime without workers, once in
+//! [`TRIM_INTERVAL`] and when its `block_on` ends. Bursts that follow each other sooner find their memory
+//! again, unless another runtime of the program has come to rest in between: the depots are those of all. No
+//! thread wakes up for this, but for one whose sleep is divided in two, once. What a root, or a task of
+//! `spawn_pinned`, leaves beside workers that have slept all the time is given back when that root's
+//! `block_on` ends, or a worker has had something to do.
 //!
 //! The depots are used only while there is a runtime ([`User`]), and the last one that ends empties them. A
 //! thread's own lists are freed when the thread ends; threads of the blocking pool, which may be many, free
@@ -73,11 +73,11 @@ const MOST_CELLS: usize = 32;
 /// Bytes that a depot keeps. Programs have tasks of a few sizes; if they had all, this would be 31 MiB.
 const DEPOT: usize = 1 << 20;
 
-/// So many chains are given back at a time: the thread that does it has other things to look after, too.
+/// Chains that are given back in one step: the thread that does it has other things to do, too.
 const PIECE: usize = 64;
 
 /// A thread that runs tasks empties the depots not more often than this.
-pub(crate) const QUIET: Duration = Duration::from_millis(25);
+pub(crate) const TRIM_INTERVAL: Duration = Duration::from_millis(25);
 
 /// Sizes are kept apart in steps of 16 bytes, as glibc does, so that nothing is rounded up twice.
 const STEP: usize = 16;

@@ -26,25 +26,35 @@
 //! `Shared::unpark`, `park.rs`, and for a worker in the seat `driver/alarm.rs`. The sleeping side is
 //! `worker/work.rs`.
 //!
+//! To follow a spawn, read `src/task/spawn.rs` and `src/runtime/context/native.rs`; `here.rs`, which says
+//! what the calling thread is to its scheduler; `task/cell.rs`, which makes the task; and `Worker::spawned`
+//! in `worker.rs`, or `Shared::spawned_outside` in `enqueue.rs`, which queue it.
+//!
+//! To follow a poll, read `Worker::work` in `worker/work.rs`; `worker/next_task.rs`, which takes a task; and
+//! `task/run.rs`, which polls it by way of `task/cell.rs`, and asks `task/state.rs` what follows.
+//!
+//! To follow the end, read `src/runtime/shutdown.rs`, and "The end" in `lifecycle.rs`.
+//!
 //! | file | what it is |
 //! |---|---|
-//! | `worker` | the loop of one thread: where it looks for a task, in which order, and how it parks |
+//! | `worker` | one worker: its loop, where it looks for a task, in which order, and how it parks |
 //! | `policy` | what a worker decides by numbers: which queue is next, how much comes in, what tasks cost |
-//! | `enqueue` | the one door to the queues: how tasks come in, where each goes, and which worker is told |
+//! | `enqueue` | how tasks come into the queues, where each goes, and which worker is told |
 //! | `here` | what the runtime asks of the calling thread |
 //! | `shared` | what all workers share |
 //! | `idle` | the word that says which workers are parked and which search |
 //! | `shared_queues` | the queues that all workers share |
 //! | `slots` | what others see of one worker |
 //! | `size` | how many workers there are, and how many there should be |
-//! | `count`, `sleeps` | what the metrics say of a worker: tasks, sleeps, how long it was busy |
+//! | `count` | what the metrics say of a worker: tasks, sleeps, how long it was busy |
 //! | `probe` | what the threads report to an observer of the scheduler |
 //! | `watchdog` | the driver thread: fetches events while no worker is idle, helps tasks behind long polls |
 //! | `in_place` | a worker whose task blocks the thread, and says so |
 //! | `slice` | how soon the system lets a thread run that has been woken |
 //! | `awake_threads`, `quiescence` | how many threads are awake: a paused clock jumps when none is |
-//! | `threads`, `lifecycle` | starting, resizing, spares, threads that rest |
-//! | `shutdown`, `quiet` | how far the end has come, and the threads that wait for the last task |
+//! | `threads` | the list of threads, and how far the end has come |
+//! | `lifecycle` | starting, resizing, spares, threads that rest, the end |
+//! | `quiet` | the threads that wait for the last task |
 //!
 //! # Which worker a push wakes
 //!

@@ -79,7 +79,7 @@ impl Handle {
     /// ready makes progress, and may end. For each place that it waits in, the poll takes some microseconds
     /// longer. The workers go on meanwhile.
     ///
-    /// This blocks the calling thread until the poll is over, `limit` at the most, and then looks up the
+    /// This blocks the calling thread until the poll is over, `limit` at most, and then looks up the
     /// names in the program's debug information. To read that can take half a second, and some seconds in a
     /// large program whose dependencies are not optimised. It takes tens of megabytes, which are given back
     /// when no tree has been asked for in three seconds. Inside of tasks, call it in

@@ -23,7 +23,7 @@ use std::time::Duration;
 /// How many tasks a dump has one by one; the groups have all of them.
 const KEPT_TASKS: usize = 10_000;
 
-/// How many await trees a dump has at the most.
+/// How many await trees a dump has at most.
 const MOST_TREES: usize = 100;
 
 /// A picture of a runtime at one moment: its workers, tasks, blocking work, timers and sources, and what is
@@ -143,7 +143,7 @@ impl Handle {
 
     /// Returns what [`Handle::dump`] does, and the await trees of the first 100 tasks that wait.
     ///
-    /// Each of them is polled once more, and the calling thread waits for that, `limit` at the most: all that
+    /// Each of them is polled once more, and the calling thread waits for that, `limit` at most: all that
     /// is said of [`Handle::await_tree`] holds. The tree of a task that was not polled in time is missing.
     pub fn dump_with_trees(&self, limit: Duration) -> Dump {
         let mut dump = self.dump();
@@ -233,7 +233,7 @@ impl Dump {
         &self.groups
     }
 
-    /// Returns the last slow polls, 16 at the most: first those that are under way, then those that are over,
+    /// Returns the last slow polls, 16 at most: first those that are under way, then those that are over,
     /// of which the last one comes first. Empty without workers.
     ///
     /// They are kept from the start of the runtime on, whether or not a page is open. So this says which task
@@ -286,7 +286,7 @@ impl Dump {
         self.sources
     }
 
-    /// Returns the sources one by one, 10,000 at the most: sockets above all.
+    /// Returns the sources one by one, 10,000 at most: sockets above all.
     pub fn sockets(&self) -> &[SocketInfo] {
         &self.sockets
     }

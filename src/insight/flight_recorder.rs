@@ -24,7 +24,7 @@
 //! # What can come in between
 //!
 //! * The function that gets the snapshots panics: it is called under a guard. It spawns a task that panics:
-//!   that is a request like any other, so there is one such round in an interval at the most. It blocks: the
+//!   that is a request like any other, so there is one such round in an interval at most. It blocks: the
 //!   requests of that time are counted, and wait at most one of a kind. It drops the recorder: a thread does
 //!   not wait for itself.
 //! * The runtime ends: the recorder keeps no handle, and the rings stay as they are, so a signal has what
@@ -70,7 +70,7 @@ use crate::observe::incidents::{Incidents, Listener};
 /// # Cost
 ///
 /// Two readings of the clock for each poll, and memory, as [`Handle::record`] says; other recordings of the
-/// runtime share both. A snapshot takes some tens of megabytes more at the most, while it is made. The
+/// runtime share both. A snapshot takes some tens of megabytes more at most, while it is made. The
 /// triggers themselves cost a task that does not panic nothing.
 ///
 /// [`Handle::record`]: crate::runtime::Handle::record

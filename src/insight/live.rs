@@ -37,7 +37,7 @@ const FOLLOWED: usize = 4_096;
 /// One bucket for each doubling of the time, the first for all below 1 µs, the last for 16 s and more.
 pub(super) const DOUBLINGS: usize = 26;
 
-/// What the sums of a runtime take at the most, as insight.rs says. A vector may have room for twice as many
+/// What the sums of a runtime take at most, as insight.rs says. A vector may have room for twice as many
 /// as it holds, and so may a table, which has a byte more for each entry.
 const _: () = {
     const fn table(entries: usize) -> usize {

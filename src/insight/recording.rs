@@ -27,7 +27,7 @@ impl Handle {
     /// before are lost, and [`Trace::lost`] counts them. While nothing is recorded, this costs a wake, a
     /// spawn and a poll a look at one byte. Under way, it costs a poll two readings of the clock.
     ///
-    /// All that is kept takes 9 MiB of memory at the most, at the time of writing, and 8 KiB more for each
+    /// All that is kept takes 9 MiB of memory at most, at the time of writing, and 8 KiB more for each
     /// worker beyond 512 at the start, however long it goes on. Workers that come later share a part of that:
     /// many of them keep fewer events, or none, and those are counted as lost. A worker gives its part back
     /// with its first poll after the end.

@@ -95,7 +95,7 @@ impl SocketInfo {
         self.target.as_ref()?.socket.as_ref()?.unsent
     }
 
-    /// Returns the tasks that wait for it, eight at the most, and for what each: "readable", "writable".
+    /// Returns the tasks that wait for it, eight at most, and for what each: "readable", "writable".
     pub fn tasks(&self) -> &[(TaskId, &'static str)] {
         &self.tasks
     }

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// The most news that one look brings of one worker.
 const MOST_NEWS: usize = 2;
 
-/// One look counts at the most for `slow_after` divided by this.
+/// One look counts at most for `slow_after` divided by this.
 const SLOW_SHARE: u32 = 4;
 
 /// The workers of one scheduler, from one look to the next.

@@ -39,7 +39,7 @@ use std::time::Instant;
 /// How many records the rings of the workers that there are at the start keep together, 32 bytes each, if
 /// nothing else is asked for.
 const RECORDS: usize = 1 << 17;
-/// How many one ring keeps at the least, and at the most.
+/// How many one ring keeps at the least, and at most.
 const LEAST: usize = 1 << 8;
 const MOST: usize = 1 << 15;
 /// Rings of workers that come later together have as much room as this many of the first rings, and for

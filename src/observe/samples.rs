@@ -1,6 +1,6 @@
 //! How long polls take, and how long woken tasks wait for theirs, measured at a few of them.
 //!
-//! Which poll is the next sample is drawn at random, in a number of polls that is one [`PERIOD`] in the mean,
+//! Which poll is the next sample is drawn at random, in a number of polls that is one [`PERIOD`] on average,
 //! as fast as the worker has made them lately. Its fair turns tell when that poll is among the ticks until
 //! the next fair turn, and choose that tick: before it the worker reports that it has come
 //! ([`Samples::begin`]). From then on until the sample is taken, the worker reports polls, wakes and spawns,
@@ -39,7 +39,7 @@ const LATE: u32 = 8;
 /// Each sample discards one part in this many of the pace that was measured before.
 const FORGOTTEN: u64 = 8;
 
-/// The most polls between two samples in the mean: more than a worker makes.
+/// The most polls between two samples on average: more than a worker makes.
 const MOST_POLLS: u64 = 1 << 20;
 
 /// After a task was followed for some polls, none is followed for this many times as many polls, so that the

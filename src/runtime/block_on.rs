@@ -222,7 +222,7 @@ fn park(parker: &Parker, presence: Option<&Presence>) {
 const SHORT: Duration = Duration::from_micros(50);
 /// The number of short sleeps in a row from which on they are taken for a habit.
 const ENOUGH: i32 = 8;
-/// What yields that do not pay may cost in the mean of the sleeps that follow: a tenth of what a sleep costs.
+/// What yields that do not pay may cost on average of the sleeps that follow: a tenth of what a sleep costs.
 const SHARE: Duration = Duration::from_nanos(500);
 
 modelled_thread_local! {

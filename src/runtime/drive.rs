@@ -9,7 +9,7 @@ use super::block_on::root_waker;
 use super::local_thread::in_local;
 use crate::engine::driver::Driver;
 use crate::engine::park::{AfterAnnounce, Parker};
-use crate::engine::recycler::{self, QUIET};
+use crate::engine::recycler::{self, TRIM_INTERVAL};
 use crate::engine::scheduler::{SleepHooks, Sleeps};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::task::budget;
@@ -71,7 +71,7 @@ pub(super) fn drive<T>(
     let mut wakes = Vec::new();
     let mut patience = Patience::new();
     let mut busy = Busy::begin(around);
-    let mut trim_at = busy.since + QUIET;
+    let mut trim_at = busy.since + TRIM_INTERVAL;
     loop {
         parker.take_token();
         let polling = (in_local(), budget::full());
@@ -144,8 +144,8 @@ fn sleep(driver: &Driver, parker: &Parker, trim_at: &mut Instant, wakes: &mut Ve
 }
 
 /// Waits for events without a limit. If bursts of tasks have left memory, then at first until `trim_at` only,
-/// and the thread gives that memory back, in pieces: at most once in [`QUIET`], so that bursts that follow
-/// each other sooner find it again.
+/// and the thread gives that memory back, in pieces: at most once in [`TRIM_INTERVAL`], so that bursts that
+/// follow each other sooner find it again.
 fn sleep_in_seat(driver: &Driver, parker: &Parker, trim_at: &mut Instant, wakes: &mut Vec<Waker>) {
     if recycler::is_filled() {
         let mut limit = trim_at.saturating_duration_since(clock::now());
@@ -160,7 +160,7 @@ fn sleep_in_seat(driver: &Driver, parker: &Parker, trim_at: &mut Instant, wakes:
             }
             limit = Duration::ZERO;
         }
-        *trim_at = clock::now() + QUIET;
+        *trim_at = clock::now() + TRIM_INTERVAL;
     }
     collect(driver, None, wakes);
 }

@@ -51,7 +51,7 @@ pub(crate) use settled::Settled;
 /// it has, and the driver have a turn. tokio's current-thread interval is of the same size.
 const TURN: usize = 61;
 
-/// How often in one such poll tasks that have yielded run again at the most, while nothing else is ready.
+/// How often in one such poll tasks that have yielded run again at most, while nothing else is ready.
 /// After each poll comes a look at the driver, a system call that costs as much as twenty of theirs.
 const AGAIN: usize = 8;
 

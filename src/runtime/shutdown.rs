@@ -28,13 +28,13 @@ impl Handle {
     /// On one of the runtime's own threads nothing is waited for. Without a `timeout`, blocking work that
     /// ends its runtime cancels the work that is queued behind it.
     pub(super) fn shutdown(&self, timeout: Option<Duration>) -> Vec<RunningTask> {
-        let running = self.shut_down(timeout);
+        let running = self.shutdown_steps(timeout);
         // What the tasks have left that were dropped on this thread.
         recycler::trim_here();
         running
     }
 
-    fn shut_down(&self, timeout: Option<Duration>) -> Vec<RunningTask> {
+    fn shutdown_steps(&self, timeout: Option<Duration>) -> Vec<RunningTask> {
         let inner = &*self.inner;
         // A deadline beyond the clock's range is none.
         let deadline = timeout.map(|timeout| clock::now().checked_add(timeout));

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `AWAKE` (0) | no thread sleeps: the thread that enters next looks at the timers first |
 //! | `NOTIFIED` (1) | as above, and the next sleep is called off |
-//! | `COALESCING` (2) | the holder coalesces timers, or is about to: it sleeps for `DELAY_NS` at the most |
+//! | `COALESCING` (2) | the holder coalesces timers, or is about to: it sleeps for `DELAY_NS` at most |
 //! | larger: a deadline | the holder sleeps until then, or is about to; `u64::MAX`: no end |
 //!
 //! | from | by | to | and then |

@@ -11,7 +11,7 @@
 //! timers hold some. Then the next turn comes no sooner than [`DELAY_NS`] after that one, and fires all that
 //! is due by then. It follows that
 //!
-//! - a timer is late by the wheel's tick and [`DELAY_NS`] at the most: what was due at the last turn has
+//! - a timer is late by the wheel's tick and [`DELAY_NS`] at most: what was due at the last turn has
 //!   fired there, so whatever waits for the end of the delay became due after its beginning;
 //! - the first timers after a pause are served as if they were alone;
 //! - what a few tasks wait for, each for one moment after the other, is never dense, however short their

@@ -1,6 +1,7 @@
 //! The system's poller behind its lock: the seat is the right to hold it.
 //!
-//! [`Seat`] is here and not in `seat.rs`, which uses the driver, because the driver owns it.
+//! [`Seat`] is here and not in `seat.rs`, so that the driver, which owns it, and `seat.rs`, which uses the
+//! driver, do not import each other.
 
 use super::alarm_clock::AlarmClock;
 use super::clock::ClockOffset;

@@ -130,7 +130,7 @@ impl Readiness {
         Some(self.descriptor.load(Ordering::Relaxed)).filter(|&descriptor| descriptor >= 0)
     }
 
-    /// Calls `each` with the first wakers that wait, and for which bits, [`LISTED_WAITERS`] at the most,
+    /// Calls `each` with the first wakers that wait, and for which bits, [`LISTED_WAITERS`] at most,
     /// under the lock: it calls, clones and drops no waker.
     pub(crate) fn each_waiter(&self, each: impl FnMut(&Waker, Ready)) {
         waiters::each(&mut self.waiters.lock(), LISTED_WAITERS, each);

@@ -118,7 +118,7 @@ impl Driver {
         let limit_at = limit.map_or(u64::MAX, |limit| now.saturating_add(nanos(limit)));
         if let Some(end) = self.timers.coalesced_until(served, now) {
             // Timers that are close together wait for each other (`coalescing`). A new one is as late as the
-            // others at the most, so it need not ring, nor be looked for.
+            // others at most, so it need not ring, nor be looked for.
             let deadline = Some(end.min(limit_at));
             return self.fall_asleep_until(COALESCING, SleepEnd { now, deadline, limit: None });
         }

@@ -441,8 +441,8 @@ impl<T> Wheel<T> {
         Some(First { bucket, start, earliest })
     }
 
-    /// Which of the `ticks` ticks that follow `time`, 64 at the most, hold entries; the next one in the
-    /// lowest bit. Looks at `sample` entries at the most of the first bucket that spans more than a tick.
+    /// Which of the `ticks` ticks that follow `time`, 64 at most, hold entries; the next one in the
+    /// lowest bit. Looks at `sample` entries at most of the first bucket that spans more than a tick.
     pub(super) fn ticks_ahead(&mut self, time: u64, ticks: u64, sample: usize) -> u64 {
         let first = (time >> TICK_BITS) + 1;
         let mut ahead = 0;

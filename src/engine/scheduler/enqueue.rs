@@ -1,5 +1,5 @@
-//! The one door to the queues: each task that becomes runnable, and each one that changes its queue, comes
-//! through [`Shared::enqueue`].
+//! How tasks are queued: each task that becomes runnable comes through [`Shared::enqueue`], and so do most
+//! that change their queue.
 //!
 //! | thread | reason | queue | notice |
 //! |---|---|---|---|
@@ -9,27 +9,27 @@
 //! | | `InBatch` | ready | |
 //! | | `Requeued` | ready | again |
 //! | | `Yielded` | yielded | again |
-//! | | `LeftToOthers` | shared | regular |
+//! | | `LeftToOthers` | shared yielded | regular |
 //! | | `BroughtIn` | ready | |
 //! | the driver thread | a waker | chain | |
 //! | another one | `Spawned` | injector | outside |
 //! | | `Woken` | channel | home |
 //! | that, or a worker that leaves | `Abandoned` | injector | |
-//! | | `AbandonedYielded` | shared | |
+//! | | `AbandonedYielded` | shared yielded | |
 //!
 //! The *next slot*, and the deques of tasks that are *ready* or have *yielded*, are the thread's own. A
-//! *channel* and a *chain* lead to the task's *home*, the worker that ran it last. *Shared* is the queue of
-//! tasks that have yielded and that all workers share. A task without a home goes to the injector, and a
-//! worker is told at once.
+//! *channel* and a *chain* lead to the task's *home*, the worker that ran it last. *Shared yielded* is the
+//! queue of tasks that have yielded and that all workers share. A task without a home goes to the injector,
+//! and a worker is told at once.
 //!
 //! Where there is no [`Notice`], no worker has to know, or the caller tells one when it has queued all that
 //! it has. [`place`] is the table, and pure.
 //!
-//! Three kinds of moves do not go through `enqueue`. `steal_into` and `move_into` move a batch from queue to
-//! deque; the worker that calls them runs one of the tasks, and tells a peer of the others when they are
-//! queued. `send` moves a chain from the driver thread to a channel; each of its tasks came through `enqueue`
-//! before. [`OwnQueues::put_next`] moves a displaced task from the next slot to the deque; the `enqueue` of
-//! the task that displaces it tells a peer.
+//! Three kinds of moves between queues do not go through `enqueue`. `steal_into` and `move_into` move a batch
+//! from queue to deque; the worker that calls them runs one of the tasks, and tells a peer of the others when
+//! they are queued. `send` moves a chain from the driver thread to a channel; each of its tasks came through
+//! `enqueue` before. [`OwnQueues::put_next`] moves a displaced task from the next slot to the deque; the
+//! `enqueue` of the task that displaces it tells a peer.
 #![allow(unsafe_code)]
 
 use super::idle::Search;
@@ -594,7 +594,7 @@ impl Shared {
 
     #[cold]
     fn wake_below(&self, near: usize, limit: usize) {
-        // Ordering: Relaxed: `Worker::sit` stores it. A stale answer costs a system call at the most.
+        // Ordering: Relaxed: `Worker::sit` stores it. A stale answer costs a system call at most.
         let seated = self.seated.load(Ordering::Relaxed);
         let avoid = (seated != usize::MAX).then_some(seated);
         if let Some(worker) = self.idle.pick(near, avoid, limit) {

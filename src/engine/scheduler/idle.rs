@@ -209,7 +209,7 @@ impl Idle {
     /// because this worker was still on its way here.
     ///
     /// The caller executes a SeqCst fence next, then looks, then sleeps.
-    pub(crate) fn park(&self, worker: usize, searching: bool) -> LastLook {
+    pub(crate) fn announce_park(&self, worker: usize, searching: bool) -> LastLook {
         let (group, bit) = self.group(worker);
         let delta = (1u64 << bit).wrapping_sub(if searching { SEARCHING_ONE } else { 0 });
         // Ordering: AcqRel as in `change`. (Wrapping: for a searcher the delta is negative; fetch_add wraps.)
@@ -274,7 +274,11 @@ mod tests {
     fn one_searcher_at_a_time_and_low_indices_first() {
         let idle = Idle::new(4);
         for worker in [3, 1, 2] {
-            assert_eq!(idle.park(worker, false), LastLook::Everywhere, "no worker searches");
+            assert_eq!(
+                idle.announce_park(worker, false),
+                LastLook::Everywhere,
+                "no worker searches"
+            );
         }
         assert_eq!(idle.parked(), 3);
         assert_eq!(idle.pick(0, Some(1), usize::MAX), Some(2), "the one in the seat comes last");
@@ -296,8 +300,8 @@ mod tests {
         let idle = Idle::new(2);
         assert_eq!(idle.start_search(0), Search::Begins);
         assert_eq!(idle.start_search(1), Search::Refused, "one searcher at a time");
-        assert_eq!(idle.park(1, false), LastLook::SharedWork);
-        assert_eq!(idle.park(0, true), LastLook::Everywhere);
+        assert_eq!(idle.announce_park(1, false), LastLook::SharedWork);
+        assert_eq!(idle.announce_park(0, true), LastLook::Everywhere);
         assert_eq!(idle.parked(), 2);
         assert_eq!([(); 2].map(|()| idle.claim(0)), [Search::Begins, Search::Refused]);
         assert_eq!(idle.unpark_self(0), Unparked::Claimed, "it searches");
@@ -316,14 +320,18 @@ mod tests {
             None,
             "and finds none: the other one is not parked yet"
         );
-        assert_eq!(idle.park(1, false), LastLook::Everywhere, "so that one looks itself");
+        assert_eq!(idle.announce_park(1, false), LastLook::Everywhere, "so that one looks itself");
     }
 
     #[test]
     fn workers_beyond_one_word_are_found_in_their_own_group_first() {
         let idle = Idle::new(100);
         for worker in [5, 60, 99] {
-            assert_eq!(idle.park(worker, false), LastLook::Everywhere, "no worker searches");
+            assert_eq!(
+                idle.announce_park(worker, false),
+                LastLook::Everywhere,
+                "no worker searches"
+            );
         }
         assert_eq!(
             idle.pick(65, Some(60), usize::MAX),

@@ -108,8 +108,8 @@ use std::io;
 use std::iter;
 use std::time::{Duration, Instant};
 
-/// How often a thread that drains yields to one that is between setting SCHEDULED and its push, before it
-/// takes that one for preempted.
+/// How often a thread that drains yields while it waits for a waker that has set SCHEDULED and has not pushed
+/// the task yet. After that it takes the waker's thread for preempted.
 const YIELDS: u32 = 64;
 
 /// How long it pauses each time from then on.
@@ -507,50 +507,59 @@ fn worker_thread(shared: &Arc<Shared>, index: usize) {
         let after = play(&role, || work_until_surplus(shared, worker, index));
         let Role::Worker(worker) = role else { unreachable!("a role does not change") };
         let parker = worker.leave();
-        if after == AfterTasks::End || rest(shared, index, &parker) == AfterTasks::End {
+        if after == AfterWork::End || rest(shared, index, &parker) == AfterRest::End {
             return;
         }
     }
 }
 
-/// What a worker's thread does when the worker has run its last task.
+/// What follows when a worker has run its last task.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
-enum AfterTasks {
-    /// It ends: the runtime is closed, and the thread has done its part.
+enum AfterWork {
+    /// The thread ends: the runtime is closed, and the thread has done its part.
     End,
-    /// The worker was asked to go, and has given its tasks away. Its thread goes on as a worker as soon as it
-    /// is asked to stay.
-    Stay,
+    /// The worker leaves: it was asked to go, and has given its tasks away.
+    Leave,
+}
+
+/// What follows when a thread has rested, or has found that it need not rest.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use]
+enum AfterRest {
+    /// The thread ends: the runtime is closed, and the thread has done its part.
+    End,
+    /// The thread is a worker again.
+    Work,
 }
 
 /// Runs tasks until the worker is surplus, and gives away those that are left; or until the runtime is
 /// closed, and does the worker's part of the end.
-fn work_until_surplus(shared: &Arc<Shared>, worker: &Worker, index: usize) -> AfterTasks {
+fn work_until_surplus(shared: &Arc<Shared>, worker: &Worker, index: usize) -> AfterWork {
     worker.work();
     if shared.shutdown.is_closed() {
         shared.worker_ends(index);
-        return AfterTasks::End;
+        return AfterWork::End;
     }
     // Whatever was handed over: pushes may have relied on this worker, which was awake.
     let _ = worker.hand_over();
     shared.tell(Notice::Outside);
-    AfterTasks::Stay
+    AfterWork::Leave
 }
 
 /// The thread of a surplus worker rests, if the worker still is one: it may have been asked to stay, or the
 /// runtime closed, in between. Returns when the thread is to work again, or to end.
-fn rest(shared: &Arc<Shared>, index: usize, parker: &Parker) -> AfterTasks {
+fn rest(shared: &Arc<Shared>, index: usize, parker: &Parker) -> AfterRest {
     let mut threads = shared.threads.lock();
     if shared.shutdown.is_closed() {
         drop(threads);
         // In the role of one that drains: a destructor that would block the thread is refused, as it is by
         // the other workers.
         play(&Role::Drainer, || shared.worker_ends(index));
-        return AfterTasks::End;
+        return AfterRest::End;
     }
     if index < shared.size.staying() {
-        return AfterTasks::Stay;
+        return AfterRest::Work;
     }
     threads.occupied[index] = false;
     shared.slots.get(index).note_rest();
@@ -566,7 +575,7 @@ fn rest(shared: &Arc<Shared>, index: usize, parker: &Parker) -> AfterTasks {
     after
 }
 
-fn rest_until_called(shared: &Shared, index: usize, parker: &Parker) -> AfterTasks {
+fn rest_until_called(shared: &Shared, index: usize, parker: &Parker) -> AfterRest {
     loop {
         shared.remove_awake();
         parker.park();
@@ -574,11 +583,11 @@ fn rest_until_called(shared: &Shared, index: usize, parker: &Parker) -> AfterTas
         let threads = shared.threads.lock();
         // Asked first: once it is called back it counts as alive, so that the end waits for its part.
         if threads.occupied[index] {
-            return AfterTasks::Stay;
+            return AfterRest::Work;
         }
         if shared.shutdown.is_closed() {
             shared.slots.get(index).forget_thread();
-            return AfterTasks::End;
+            return AfterRest::End;
         }
     }
 }

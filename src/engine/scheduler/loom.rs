@@ -199,7 +199,7 @@ impl House {
                 taken = if searching { self.take() } else { 0 };
             }
             if taken == 0 {
-                let look = self.idle.park(index, std::mem::take(&mut searching));
+                let look = self.idle.announce_park(index, std::mem::take(&mut searching));
                 fence(Ordering::SeqCst);
                 // One queue stands for "own and injected" and for "everywhere": a worker that was not
                 // the last searcher looks there too, as `last_look` does.

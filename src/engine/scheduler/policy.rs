@@ -4,7 +4,7 @@
 //! | question | asked at | answer | constants |
 //! |---|---|---|---|
 //! | Is this a fair turn? | each tick | `is_turn_due` | [`FAIR_INTERVAL`], [`WANTED`] |
-//! | Does the task in the next slot run? | each tick with one | `may_run_from_slot` | [`NEXT_CAP`] |
+//! | Does the task in the next slot run? | each tick with one | `may_run_from_next_slot` | [`NEXT_CAP`] |
 //! | Does a yielded one run before a ready one? | each pop of a ready task | `is_yielded_due` | [`INTAKE`] |
 //! | Is the driver polled before a yielded one? | nothing is ready | `yielded_alone` | [`YIELDS_ALONE`] |
 //! | Does the worker look for shared work? | each tick | `pauses` | |
@@ -19,7 +19,7 @@
 //!
 //! *Shared work* is what waits in the wake channel and in the queues that all workers share. After a look for
 //! it, a worker that has tasks of its own runs as many tasks as the look brought before it looks again: the
-//! *pause*. All looks of one *pass* bring in [`INTAKE`] tasks from the injector at the most. A pass begins
+//! *pause*. All looks of one *pass* bring in [`INTAKE`] tasks from the injector at most. A pass begins
 //! with a look that brings something, and lasts until what was in the deque then has been popped.
 //!
 //! # What its tasks cost
@@ -136,7 +136,7 @@ pub(super) struct Policy {
     room: Cell<usize>,
     /// Pops until the end of this pass; 0: none has begun.
     pass: Cell<usize>,
-    /// What a task costs in nanoseconds, at the most [`WANTED`].
+    /// What a task costs in nanoseconds, at most [`WANTED`].
     cost: Cell<u32>,
     /// The time since the last reading of the clock went to tasks: not before the first reading, nor after a
     /// task that has blocked in place.
@@ -243,7 +243,7 @@ impl Policy {
 
     /// Whether the task from the next slot may run at once, and counts it: at most [`NEXT_CAP`] run in a row.
     #[inline]
-    pub(super) fn may_run_from_slot(&self) -> bool {
+    pub(super) fn may_run_from_next_slot(&self) -> bool {
         let polls = self.next_polls.get();
         if polls < NEXT_CAP {
             self.next_polls.set(polls + 1);

@@ -110,12 +110,12 @@ impl PoolSize {
     }
 
     /// `unobserved` is never above the count. So when the count rises it is stored first, and otherwise
-    /// `unobserved` is. In the other order, a worker could be surplus by `is_surplus` while
+    /// `unobserved` is. In the other order, a worker could be surplus by `must_stop` while
     /// `stays_unobserved` still says that it stays. Such a worker would neither leave nor sleep until the
     /// second store.
     fn store_staying(&self, count: usize, is_observed: bool) {
         let unobserved = if is_observed { 0 } else { count };
-        // Ordering: Release pairs with the Acquire in `is_surplus`. A worker that sees the 0 of a closed
+        // Ordering: Release pairs with the Acquire in `must_stop`. A worker that sees the 0 of a closed
         // runtime sees that it is closed, too. That holds for the 0 which the end of an observation stores
         // anew, because its thread knows by the lock (model
         // `a_worker_that_the_end_of_an_observation_sends_away_sees_the_close`). And a worker that sees a
@@ -136,7 +136,7 @@ impl PoolSize {
     /// Whether worker `index` stays and has no step to report. One comparison, because each worker asks at
     /// each step.
     ///
-    /// `false` says neither that it is surplus nor that it is observed: `is_surplus` may still see the old
+    /// `false` says neither that it is surplus nor that it is observed: `must_stop` may still see the old
     /// count.
     #[inline]
     pub(super) fn stays_unobserved(&self, index: usize) -> bool {
@@ -146,7 +146,7 @@ impl PoolSize {
 
     /// Whether worker `index` has been asked to leave, or the runtime is closed.
     #[inline]
-    pub(super) fn is_surplus(&self, index: usize) -> bool {
+    pub(super) fn must_stop(&self, index: usize) -> bool {
         // Ordering: Acquire, see `store_staying`. Read in each park after its fence; a thread that lowers the
         // count unparks the worker.
         index >= self.staying.count.load(Ordering::Acquire)
@@ -205,17 +205,17 @@ mod tests {
         size.set_regular(2);
         assert!(size.stays_unobserved(1) && !size.stays_unobserved(2));
         size.set_observed(true);
-        assert!(!size.stays_unobserved(0) && !size.is_surplus(1) && size.is_surplus(2));
+        assert!(!size.stays_unobserved(0) && !size.must_stop(1) && size.must_stop(2));
         size.set_staying(3);
-        assert_eq!((size.staying(), size.spares(), size.is_surplus(2)), (3, 1, false));
+        assert_eq!((size.staying(), size.spares(), size.must_stop(2)), (3, 1, false));
         assert!(!size.stays_unobserved(0));
         size.set_observed(false);
-        assert!(size.stays_unobserved(2) && !size.stays_unobserved(3) && size.is_surplus(3));
+        assert!(size.stays_unobserved(2) && !size.stays_unobserved(3) && size.must_stop(3));
         size.set_observed(true);
         size.end();
-        assert!(!size.stays_unobserved(0) && size.is_surplus(0));
+        assert!(!size.stays_unobserved(0) && size.must_stop(0));
         size.set_observed(true);
-        assert!(!size.stays_unobserved(0) && size.is_surplus(0));
+        assert!(!size.stays_unobserved(0) && size.must_stop(0));
     }
 
     #[test]

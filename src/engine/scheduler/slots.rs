@@ -64,7 +64,8 @@ pub(super) struct Slot {
     blocked_in_place: AtomicBool,
     /// How long the worker has been in one poll, as the watchdog saw it: a [`Stall`].
     stall: AtomicU8,
-    /// The system's number of the thread that works here, or one of the three that no thread has.
+    /// The id that the system has given to the thread that works here, or `NO_THREAD`, `UNKNOWN_THREAD` or
+    /// `RESTING_THREAD`.
     thread: AtomicU32,
     pub(super) registry: Registry,
     /// The task that the worker runs, and how many it has run.

@@ -73,7 +73,7 @@ use super::shared::Shared;
 use super::slice;
 use crate::engine::driver::seat::SeatGuard;
 use crate::engine::park::{AfterAnnounce, Parker};
-use crate::engine::recycler::{self, QUIET};
+use crate::engine::recycler::{self, TRIM_INTERVAL};
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::wakers;
@@ -385,14 +385,16 @@ impl WatchdogThread {
             let limit = match announce_sleep(shared, may_sleep) {
                 AfterLook::LookAgain => Some(LOOK),
                 // After the announcement: see `rouse_to_trim`.
-                AfterLook::Sleep => (!has_trimmed && recycler::is_filled()).then_some(QUIET),
+                AfterLook::Sleep => {
+                    (!has_trimmed && recycler::is_filled()).then_some(TRIM_INTERVAL)
+                }
             };
             if self.parker.enter_seat() == AfterAnnounce::Sleep {
                 shared.turn(&mut seat, limit, &mut self.wakes);
             }
             self.parker.leave_seat();
             // One that was roused meanwhile comes back.
-            has_trimmed = limit == Some(QUIET) && shared.watchdog.is_asleep();
+            has_trimmed = limit == Some(TRIM_INTERVAL) && shared.watchdog.is_asleep();
             if has_trimmed {
                 self.trim(shared, &mut seat);
             }

@@ -9,9 +9,9 @@
 //!
 //! A task that is woken alone comes into the next slot, and a parked peer is notified if there is more than
 //! one task to run. Wakers that are called together, a *batch*, notify a peer once, when all have been
-//! called; a large batch also after each [`MOST_UNTOLD`] tasks; and a batch of cheap tasks notifies none
-//! (policy.rs). If each wake of a batch notified, the peer would run the first task, find no other, park, and
-//! be notified again: some 15 times for a batch of 1,000. Where the cores have other work too, one
+//! called; a large batch also after each [`MAX_BEFORE_NOTIFY`] tasks; and a batch of cheap tasks notifies
+//! none (policy.rs). If each wake of a batch notified, the peer would run the first task, find no other,
+//! park, and be notified again: some 15 times for a batch of 1,000. Where the cores have other work too, one
 //! notification per batch takes two thirds of the time that one per wake takes (`sync_watch`, `sync_notify`);
 //! on free cores both take the same.
 //!
@@ -42,8 +42,9 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 /// A peer is notified after about this many tasks, without waiting for the last: they keep it busy for longer
-/// than it takes to wake it. After the first 257, that is, and then after each 255.
-const MOST_UNTOLD: usize = 256;
+/// than it takes to wake it. The count begins at 2, so the first notification comes after 257 tasks, and each
+/// further one after 255.
+const MAX_BEFORE_NOTIFY: usize = 256;
 
 pub(crate) struct Worker {
     shared: Arc<Shared>,
@@ -55,7 +56,7 @@ pub(crate) struct Worker {
     helps: Cell<bool>,
     parker: Parker,
     rng: RefCell<Rng>,
-    /// Up to this moment its time has been counted.
+    /// When its busy time was last added up.
     busy_since: Cell<Instant>,
     /// While several wakers are called: which tasks they have woken. `None`: each wake notifies.
     batch: Cell<Option<WokenBatch>>,
@@ -64,7 +65,7 @@ pub(crate) struct Worker {
     probe: Option<Box<dyn WorkerProbe>>,
 }
 
-/// The tasks that wakers have made hot which are called together.
+/// What a group of wakers that are called together has woken so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WokenBatch {
     Empty,
@@ -74,13 +75,13 @@ enum WokenBatch {
     Several {
         /// How many there are since a peer was last notified. The count begins at 2 after a notification, and
         /// in a round of the driver, too.
-        untold: usize,
+        since_notify: usize,
     },
 }
 
 impl WokenBatch {
     /// With two tasks, from which on none goes to the next slot.
-    const SEVERAL: Self = Self::Several { untold: 2 };
+    const SEVERAL: Self = Self::Several { since_notify: 2 };
 }
 
 impl Worker {
@@ -118,8 +119,8 @@ impl Worker {
 
     /// Whether this worker has been asked to leave, or the runtime is closed.
     #[inline]
-    pub(super) fn is_surplus(&self) -> bool {
-        self.shared.size.is_surplus(self.own.index)
+    pub(super) fn must_stop(&self) -> bool {
+        self.shared.size.must_stop(self.own.index)
     }
 
     /// Returns for how many nanoseconds the worker has been busy.
@@ -221,13 +222,13 @@ impl Worker {
                 self.shared.enqueue(by(Reason::InBatch), task);
                 WokenBatch::SEVERAL
             }
-            WokenBatch::Several { untold } => {
+            WokenBatch::Several { since_notify } => {
                 self.shared.enqueue(by(Reason::InBatch), task);
-                if untold == MOST_UNTOLD {
+                if since_notify == MAX_BEFORE_NOTIFY {
                     self.notify_of_batch();
                     WokenBatch::SEVERAL
                 } else {
-                    WokenBatch::Several { untold: untold + 1 }
+                    WokenBatch::Several { since_notify: since_notify + 1 }
                 }
             }
         };
@@ -243,7 +244,7 @@ impl Worker {
     }
 
     /// Calls `wake`, which may wake several tasks: they go to the own deque, in order, and a single one to
-    /// the next slot. Wakes one peer at the end, and after each [`MOST_UNTOLD`] tasks.
+    /// the next slot. Wakes one peer at the end, and after each [`MAX_BEFORE_NOTIFY`] tasks.
     pub(super) fn wake_together(&self, wake: impl FnOnce()) {
         struct End<'a>(&'a Worker);
         impl Drop for End<'_> {
@@ -290,7 +291,7 @@ impl Worker {
     }
 
     /// Calls the wakers of one round of the driver; the tasks they wake go to the own deque, in order. Wakes
-    /// one peer if it is more than one. `fired` of the wakers are those of timers.
+    /// one peer if they have woken more than one task. `fired` of the wakers are those of timers.
     ///
     /// Timers alone wake no peer if there are as few as the worker runs in 200 µs at its pace: for a peer to
     /// wake, to steal and to park again costs more than what most tasks do when their timer has fired. If one

@@ -157,7 +157,7 @@ where
     (Hot(header), JoinHandle::new(TaskRef(header)))
 }
 
-/// Gives a task the table of those that call `hooks`, and calls the first of them.
+/// Gives a new task the table of functions that call `hooks`, and calls the hook for spawns.
 ///
 /// # Safety
 ///

@@ -320,7 +320,7 @@ impl Hot {
         }
         // Without a JoinHandle the output's destructor is part of the task, so the task is counted as
         // ended after it. If the handle is dropped after this look, the destructor runs here after the task
-        // was counted, and `Shared::is_quiet` waits for it because the worker's note is still there.
+        // was counted, and `Shared::is_quiet` waits for it because `Slot::running` still names the task.
         let joined = header.state.has_join_handle();
         if joined {
             completer.completed();
@@ -354,7 +354,7 @@ impl Hot {
             }
         };
         if release == Released::Free {
-            // SAFETY: said to one caller only.
+            // SAFETY: `Released::Free` is said to one caller only, which owns the cell now.
             unsafe { (header.vtable.free)(self.0) };
         }
     }
@@ -401,7 +401,7 @@ impl TaskRef {
                 current::note_wake(this.0.as_ptr().cast_const().cast());
             }
             WakeOwned::Schedule => this.queue_hot(),
-            // SAFETY: said to one caller only.
+            // SAFETY: `Released::Free` is said to one caller only, which owns the cell now.
             WakeOwned::Free => unsafe { (this.header().vtable.free)(this.0) },
         }
     }
@@ -451,7 +451,7 @@ impl Clone for TaskRef {
 impl Drop for TaskRef {
     fn drop(&mut self) {
         if self.header().state.release() == Released::Free {
-            // SAFETY: said to one caller only.
+            // SAFETY: `Released::Free` is said to one caller only, which owns the cell now.
             unsafe { (self.header().vtable.free)(self.0) };
         }
     }

@@ -18,16 +18,16 @@ use std::ptr::NonNull;
 /// Entries whose memory an empty registry keeps: 12 KiB.
 const KEPT: usize = 1024;
 
-/// How many tasks [`Registry::list`] looks at under the lock at the most, so that a worker which wants the
+/// How many tasks [`Registry::list`] looks at under the lock at most, so that a worker which wants the
 /// lock never waits for long. `cargo bench --bench insight`, a million waiting tasks: of the thread's time,
 /// half of the calls took up to 1.8 µs, and 99 of 100 up to 7 µs; with 64 tasks each, up to 3 µs and 20 to
 /// 31 µs. The whole walk takes as long with 32 as with 64.
 const LISTED_AT_ONCE: usize = 32;
 
-/// How many entries without a task it passes over under the lock at the most.
+/// How many entries without a task it passes over under the lock at most.
 const FREE_AT_ONCE: usize = 2048;
 
-/// How many entries [`Registry::trace`] looks at under the lock at the most. To compare an id takes less time
+/// How many entries [`Registry::trace`] looks at under the lock at most. To compare an id takes less time
 /// than to describe a task.
 const TRACED_AT_ONCE: usize = 256;
 
@@ -102,7 +102,7 @@ impl Registry {
         entries.tasks.iter().flatten().filter_map(|task| unsafe { task.cancel() }).collect()
     }
 
-    /// Puts the tasks from entry `from` on into `list`, [`LISTED_AT_ONCE`] of them at the most. Returns where
+    /// Puts the tasks from entry `from` on into `list`, [`LISTED_AT_ONCE`] of them at most. Returns where
     /// to go on, or `None` at the end. `marks`: the walk is the one that
     /// [`State::mark`](super::state::State::mark) speaks of.
     ///
@@ -210,7 +210,7 @@ impl ListEntry {
             name: unsafe { (vtable.name)(header) },
             type_name: (vtable.type_name)(),
             future_size: vtable.future_size,
-            is_hot: !is_stuck && state.is_hot(),
+            is_hot: !is_stuck && state.is_hot_or_complete(),
             is_stuck,
             wakers,
             note: note.filter(|_| wakers.is_some()),

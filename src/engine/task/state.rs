@@ -377,7 +377,7 @@ impl State {
     }
 
     /// Whether the task is in a queue, or running, or complete. A hint.
-    pub(crate) fn is_hot(&self) -> bool {
+    pub(crate) fn is_hot_or_complete(&self) -> bool {
         // Ordering: Relaxed: any transition in `update` may come next. The answer is for people, and nothing
         // else is read because of it.
         self.0.load(Ordering::Relaxed) & SCHEDULED != 0

@@ -121,7 +121,7 @@ impl Request {
         Some(Self { number, answer })
     }
 
-    /// Waits for the answer, for `limit` at the most.
+    /// Waits for the answer, for `limit` at most.
     pub(super) fn wait(&self, limit: Duration) -> Option<Answer> {
         // The sender is in the list, or has sent before it was dropped.
         self.answer.recv_timeout(limit).ok()

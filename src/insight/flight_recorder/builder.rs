@@ -95,7 +95,7 @@ impl FlightRecorderBuilder {
         ///
         /// Panics are one kind, slow polls another one, signals a third one, and what is asked for by
         /// [`FlightRecorder::request`] a fourth one. While a snapshot of one kind is being made, one more
-        /// waits at the most, also if this is zero.
+        /// waits at most, also if this is zero.
         min_interval(interval: Duration) => this.min_interval = interval;
 
         /// Sets how many of its last events each worker keeps, which says how far back a snapshot goes. The
@@ -115,14 +115,14 @@ impl FlightRecorderBuilder {
         /// number, and why. A file has this name when it is complete. On Unix only its owner can read it.
         to_dir(dir: impl Into<PathBuf>) => this.dir = Some(dir.into());
 
-        /// Sets how many files there are in the folder at the most. Default: 16.
+        /// Sets how many files there are in the folder at most. Default: 16.
         ///
         /// Counted are all with such names, also those of other processes, so that a program that is started
         /// again and again does not fill the disk. When there would be one more, the oldest is removed of the
         /// kind of reasons that has the most.
         max_files(count: usize) => this.max_files = count;
 
-        /// Sets how large a file is at the most, in bytes. Default: 32 MiB. Of a trace that would be larger
+        /// Sets how large a file is at most, in bytes. Default: 32 MiB. Of a trace that would be larger
         /// the older part is left out; [`Trace::lost`](crate::insight::Trace::lost) counts it in the file,
         /// too.
         max_file_size(bytes: u64) => this.max_file_size = bytes;

@@ -31,7 +31,7 @@ const ICON: &str = include_str!("../page/icon.svg");
 /// The version that a scraper of Prometheus asks for.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// How long a trace lasts unless the request says so, and at the most.
+/// How long a trace lasts unless the request says so, and at most.
 const TRACE: Duration = Duration::from_secs(1);
 const LONGEST_TRACE: Duration = Duration::from_secs(10);
 

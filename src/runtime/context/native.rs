@@ -1,4 +1,5 @@
-//! Where threads may be workers: the scheduler knows them too, and answers faster.
+//! The current runtime, where there are threads. On a worker the thread-local of the scheduler answers,
+//! without a touch of the [`Handle`].
 
 use super::{Handle, expect, with};
 use crate::engine::driver::Driver;
@@ -85,7 +86,8 @@ pub(crate) fn wake_together(wake: impl FnOnce()) {
 
 /// Starts a task in the current runtime.
 ///
-/// On a worker of that runtime the handle is not even cloned: its count is a line that all workers share.
+/// On a worker of that runtime the handle is not cloned: a clone would write its count of references, in a
+/// cache line that all workers share.
 /// Inlined down to the task's cell, so that the future is written there and nowhere else: a copy of what was
 /// written just before, field by field, was a fifth of the time of a short spawn.
 #[inline]
@@ -94,7 +96,7 @@ pub(crate) fn spawn<F>(future: F, origin: impl Origin) -> JoinHandle<F::Output>
 where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
-    // The future comes back out of the closure, in which the caller's place would be lost.
+    // Spawned outside of the closure if the thread is no worker: `#[track_caller]` does not reach into it.
     let spawned = scheduler::here(|here| match here {
         Some(here) => Ok(here.spawn(future, origin)),
         None => Err((future, origin)),

@@ -11,8 +11,19 @@ use std::pin::pin;
 /// and sees what was written before.
 #[test]
 fn a_foreign_wake_reaches_a_thread_in_its_own_driver() {
-    ::loom::model(|| {
+    a_foreign_wake_is_answered(|_| ());
+}
+
+/// The same while the clock stands still.
+#[test]
+fn a_foreign_wake_reaches_a_thread_whose_clock_stands_still() {
+    a_foreign_wake_is_answered(|driver| assert!(driver.stop_clock().is_ok(), "it goes"));
+}
+
+fn a_foreign_wake_is_answered(prepare: fn(&Driver)) {
+    ::loom::model(move || {
         let driver = Driver::new(1).expect("a selector");
+        prepare(&driver);
         let awaited = Awaited::new();
         let mut root = pin!(awaited.wait());
         let other = thread::spawn(move || {

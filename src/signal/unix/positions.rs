@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use std::thread::{self, ThreadId};
 
 /// A loop keeps its position if no more than so many tasks leave theirs between two of its listeners. All
-/// positions for one kind of signals take 80 kB at the most.
+/// positions for one kind of signals take 80 kB at most.
 const MOST: usize = 1024;
 
 /// What makes listeners one after the other.

@@ -8,7 +8,7 @@ use crate::engine::task::loom::Plain;
 fn parked(workers: &[usize]) -> Arc<Idle> {
     let idle = Arc::new(Idle::new(2));
     for &worker in workers {
-        assert_eq!(idle.park(worker, false), LastLook::Everywhere, "no worker searches");
+        assert_eq!(idle.announce_park(worker, false), LastLook::Everywhere, "no worker searches");
     }
     idle
 }
@@ -61,7 +61,7 @@ fn one_of_two_leaving_searchers_is_the_last() {
         assert_eq!([0, 1].map(|worker| idle.claim(worker)), [Search::Begins; 2]);
         let other = {
             let idle = idle.clone();
-            thread::spawn(move || idle.park(1, true))
+            thread::spawn(move || idle.announce_park(1, true))
         };
         way.here();
         let last = idle.stop_search(0) == AfterSearch::PassOn;

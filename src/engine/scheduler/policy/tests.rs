@@ -4,7 +4,7 @@ use proptest::prelude::*;
 #[test]
 fn the_next_slot_is_left_after_so_many_tasks() {
     let next = Policy::new();
-    let polls = || (0..2 * NEXT_CAP).take_while(|_| next.may_run_from_slot()).count();
+    let polls = || (0..2 * NEXT_CAP).take_while(|_| next.may_run_from_next_slot()).count();
     assert_eq!(polls(), NEXT_CAP as usize);
     assert_eq!(polls(), 0);
     next.leave_next_slot();

@@ -16,7 +16,7 @@
 //! Once the runtime is closed, only `Fetch` and `Drain` are ordered.
 //!
 //! A worker is *stalled* when it is in the same poll as at the last look. It is *slow* when it is stalled, or
-//! its polls since the last look took [`LONG_POLL`] and more in the mean; not when it is parked, or was at
+//! its polls since the last look took [`LONG_POLL`] and more on average; not when it is parked, or was at
 //! the last look. A worker that blocks in place counts as stalled from the beginning. It is reported only if
 //! tasks wait and there may be no further spare, so that it blocks them in spite of its precaution.
 //!
@@ -69,7 +69,7 @@ const LONG_POLL: Duration = Duration::from_micros(150 * BUILD_FACTOR);
 const SLOW_FOR: Duration = Duration::from_millis(2);
 
 /// What "lately" means: such moments count if they make up more than a fifth of the time. (Of a longer pause
-/// between two looks, 1 ms counts at the most.)
+/// between two looks, 1 ms counts at most.)
 const RELIEF: u32 = 4;
 
 /// How long tasks wait at a worker that is known to be stalled, before workers that move take them. A second

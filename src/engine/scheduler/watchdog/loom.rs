@@ -35,7 +35,7 @@ fn a_worker_that_leaves_its_park_wakes_the_watchdog() {
         let parker = parker(&shared);
         let idler = worker(&shared, 0);
         shared.size.count_in();
-        assert_eq!(shared.idle.park(0, false), LastLook::Everywhere, "no worker searches");
+        assert_eq!(shared.idle.announce_park(0, false), LastLook::Everywhere, "no worker searches");
         let other = thread::spawn(move || idler.end_park());
         if announce_sleep(&shared, || all_will_wake_us(&shared)) == AfterLook::Sleep {
             parker.park();
@@ -100,7 +100,7 @@ fn a_worker_that_is_back_wakes_the_watchdog() {
         let parker = parker(&shared);
         let [walker, _idler] = [0, 1].map(|index| worker(&shared, index));
         (0..2).for_each(|_| shared.size.count_in());
-        assert_eq!(shared.idle.park(1, false), LastLook::Everywhere, "no worker searches");
+        assert_eq!(shared.idle.announce_park(1, false), LastLook::Everywhere, "no worker searches");
         let other = thread::spawn(move || drop(BlockedInPlace::begin(&walker)));
         if announce_sleep(&shared, || all_will_wake_us(&shared)) == AfterLook::Sleep {
             parker.park();

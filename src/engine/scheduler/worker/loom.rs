@@ -214,7 +214,7 @@ fn tasks_that_are_woken_together_do_not_wait_for_their_waker() {
         let shared = scheduler(2);
         let seat = shared.driver.try_seat().expect("the seat is free");
         let peer = worker(&shared, 1);
-        assert_eq!(shared.idle.park(1, false), LastLook::Everywhere, "no worker searches");
+        assert_eq!(shared.idle.announce_park(1, false), LastLook::Everywhere, "no worker searches");
         let other = {
             let shared = shared.clone();
             thread::spawn(move || {
@@ -313,7 +313,7 @@ fn what_is_left_to_the_workers_beside_a_searching_helper_is_taken() {
         let shared = with_helpers(2);
         let seat = shared.driver.try_seat().expect("the seat is free");
         let regular = worker(&shared, 0);
-        assert_eq!(shared.idle.park(0, false), LastLook::Everywhere, "no worker searches");
+        assert_eq!(shared.idle.announce_park(0, false), LastLook::Everywhere, "no worker searches");
         let searcher = {
             let shared = shared.clone();
             thread::spawn(move || worker(&shared, 1).work())
@@ -391,7 +391,7 @@ fn a_worker_that_the_end_of_an_observation_sends_away_sees_the_close() {
         shared.end_observation(|| true);
     }
     fn leave(shared: &Arc<Shared>) {
-        if shared.size.is_surplus(0) {
+        if shared.size.must_stop(0) {
             assert!(shared.shutdown.is_closed(), "the worker would take itself for a surplus one");
         }
     }
@@ -404,6 +404,6 @@ fn a_worker_that_the_end_of_an_observation_sends_away_sees_the_close() {
             thread::spawn(move || step(&shared))
         });
         threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
-        assert!(shared.size.is_surplus(0) && !shared.size.stays_unobserved(0));
+        assert!(shared.size.must_stop(0) && !shared.size.stays_unobserved(0));
     });
 }

@@ -12,7 +12,7 @@
 //!
 //! If there is shared work (two hints say so, read in each tick): the own wake channel, and a batch from the
 //! injector, go to the back of the ready deque. The next look comes after a *pause* of as many ticks as it
-//! brought tasks, and all looks of one *pass* bring [`INTAKE`] from the injector at the most: a pass lasts
+//! brought tasks, and all looks of one *pass* bring [`INTAKE`] from the injector at most: a pass lasts
 //! until what was in the deque after its first look has been popped. At each *fair turn* the driver is polled
 //! if its seat is free, and unless it is in a pause, the worker looks for shared work whatever the hints say.
 //! Then:
@@ -24,7 +24,7 @@
 //! 4. the injector: a batch;
 //! 5. the own deque of tasks that have yielded, FIFO; the driver is polled before the `YIELDS_ALONE`th in
 //!    a row;
-//! 6. the other workers, from a random start: half a ready deque (128 tasks at the most), or a whole channel,
+//! 6. the other workers, from a random start: half a ready deque (128 tasks at most), or a whole channel,
 //!    or the next slot of a worker that is stuck; if there is none, half of what has yielded;
 //! 7. nothing: park, in the driver's seat if it is free.
 //!
@@ -94,7 +94,7 @@ impl Worker {
     #[inline]
     pub(super) fn take_next(&self) -> Option<Hot> {
         let task = self.own.slot.next.take()?;
-        if self.policy.may_run_from_slot() {
+        if self.policy.may_run_from_next_slot() {
             return Some(task);
         }
         self.push_back(task);
@@ -179,6 +179,7 @@ impl Worker {
 
     fn take_injected(&self) -> Option<Hot> {
         let task = self.shared.queues.injector.steal_into(&self.own.ready)?;
+        // The deque was empty, so its length is what has come.
         self.own.slot.stats.from_injector.add(1 + self.own.ready.len() as u64);
         Some(task)
     }
@@ -339,6 +340,7 @@ impl Worker {
         let yielded =
             || others().find_map(|victim| victim.yielded()?.steal_into(&self.own.yielded));
         let task = ready.or_else(|| if self.takes_yielded() { yielded() } else { None })?;
+        // Both deques were empty, so their lengths are what has come.
         self.own.slot.stats.stolen.add((1 + self.own.ready.len() + self.own.yielded.len()) as u64);
         Some(task)
     }

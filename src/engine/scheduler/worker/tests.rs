@@ -1,7 +1,7 @@
 //! Steps of a worker that a test plays.
 
 use super::super::Shared;
-use super::{MOST_UNTOLD, Worker};
+use super::{MAX_BEFORE_NOTIFY, Worker};
 use crate::engine::driver::Driver;
 use crate::engine::park::Parker;
 use crate::engine::scheduler::idle::LastLook;
@@ -155,7 +155,7 @@ fn beside_a_parked_peer() -> (Arc<Shared>, Worker) {
         shared.slots.get(index).activate(worker.parker().unparker());
         worker
     });
-    assert_eq!(shared.idle.park(peer.index(), false), LastLook::Everywhere);
+    assert_eq!(shared.idle.announce_park(peer.index(), false), LastLook::Everywhere);
     (shared, worker)
 }
 
@@ -227,7 +227,7 @@ fn a_batch_of_cheap_tasks_wakes_no_peer_unless_there_is_a_spare() {
         let (shared, worker) = beside_a_parked_peer();
         shared.size.set_staying(2 + spares);
         worker.learn(cost);
-        let tasks = 2 * MOST_UNTOLD;
+        let tasks = 2 * MAX_BEFORE_NOTIFY;
         worker.wake_together(|| (0..tasks).for_each(|_| worker.wake_new()));
         assert_eq!(worker.peer_sleeps(), sleeps, "{cost:?} each, {spares} spares");
         assert_eq!(worker.queued(), [0, tasks]);
@@ -314,12 +314,12 @@ fn a_batch_of_one_is_for_the_waker_and_one_of_none_is_nothing() {
 fn a_large_batch_notifies_a_peer_in_between() {
     let (_shared, worker) = beside_a_parked_peer();
     worker.wake_together(|| {
-        (0..MOST_UNTOLD).for_each(|_| worker.wake_new());
+        (0..MAX_BEFORE_NOTIFY).for_each(|_| worker.wake_new());
         assert!(worker.peer_sleeps());
         worker.wake_new();
         assert!(!worker.peer_sleeps());
     });
-    assert_eq!(worker.queued(), [0, MOST_UNTOLD + 1]);
+    assert_eq!(worker.queued(), [0, MAX_BEFORE_NOTIFY + 1]);
 }
 
 #[test]

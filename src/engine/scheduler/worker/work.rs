@@ -13,7 +13,7 @@ use crate::engine::task::header::Hot;
 impl Worker {
     /// Runs tasks until the runtime is shut down or this worker is surplus.
     pub(in crate::engine::scheduler) fn work(&self) {
-        while self.shared.size.stays_unobserved(self.own.index) || self.stays_observed() {
+        while self.goes_on() {
             let task = self.next_task().or_else(|| self.search());
             if let Some(task) = task.or_else(|| self.park()) {
                 if self.own.flags.is_any_set() {
@@ -30,11 +30,17 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(super) fn stays_observed(&self) -> bool {
-        let stays = !self.is_surplus();
+        let stays = !self.must_stop();
         if stays {
             self.report(|probe, _| probe.step());
         }
         stays
+    }
+
+    /// Whether the worker stays. Reports a step if it is observed.
+    #[inline]
+    fn goes_on(&self) -> bool {
+        self.shared.size.stays_unobserved(self.own.index) || self.stays_observed()
     }
 
     /// A task is found that is the first one, that ends a search, or whose poll is observed.
@@ -98,7 +104,7 @@ impl Worker {
     fn sleep(&self) -> Option<Hot> {
         self.policy.begin_row();
         let searched = self.own.flags.set_searching(false);
-        let look = self.shared.idle.park(self.own.index, searched);
+        let look = self.shared.idle.announce_park(self.own.index, searched);
         // Ordering: the worker's half of the Dekker pairs of scheduler.rs: set the bit, fence, look. The
         // other half is a push.
         fence(Ordering::SeqCst);
@@ -111,7 +117,7 @@ impl Worker {
             self.end_search();
             if look == LastLook::Everywhere {
                 // No worker of the group searches any more, so pushes may have relied on this look (see
-                // `Idle::park`). It took one task; a peer must look for the rest.
+                // `Idle::announce_park`). It took one task; a peer must look for the rest.
                 self.pass_on();
             }
             // The look may have taken a whole chain. Before its tasks were in the deque, a searcher may have
@@ -122,7 +128,7 @@ impl Worker {
         if look == LastLook::Everywhere && !self.takes_yielded() {
             self.hand_search_to_workers();
         }
-        if self.is_surplus() {
+        if self.must_stop() {
             self.end_park();
             return None;
         }

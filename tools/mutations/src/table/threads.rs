@@ -198,6 +198,20 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a thread that is woken before it sits down sleeps all the same",
     },
     Mutation {
+        file: "src/runtime/drive.rs",
+        models: "drive::loom",
+        from: "        if parker.enter_seat() == AfterAnnounce::Sleep {\n            collect(driver, limit, wakes);\n        }",
+        to: "        let _ = parker.enter_seat();\n        collect(driver, limit, wakes);",
+        breaks: "the same while the clock stands still",
+    },
+    Mutation {
+        file: "src/engine/park.rs",
+        models: "drive::loom",
+        from: "pub(crate) fn take_token(&self) {\n        self.finish();",
+        to: "pub(crate) fn take_token(&self) {\n        self.inner.state.store(EMPTY, Ordering::Relaxed);",
+        breaks: "a poll does not see what was written before the wake that it answers",
+    },
+    Mutation {
         file: CURRENT,
         models: "current_thread::loom",
         from: "        self.line.wake_all(line);\n",

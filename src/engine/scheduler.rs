@@ -21,7 +21,7 @@
 //! room in the next slot for a newer one, goes to the deque.
 //!
 //! To follow a wake, read `task/waker.rs`; `TaskRef::wake` in `task/header.rs`, which asks `task/state.rs`,
-//! and then calls `header::queue` through the table of functions; `Schedule for Shared` in `enqueue.rs`;
+//! and then calls `header::schedule` through the table of functions; `Schedule for Shared` in `enqueue.rs`;
 //! and on a worker `worker.rs`. If a worker is to be told, go on with `Shared::tell`, `idle.rs`,
 //! `Shared::unpark`, `park.rs`, and for a worker in the seat `driver/alarm.rs`. The sleeping side is
 //! `worker/work.rs`.

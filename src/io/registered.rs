@@ -177,7 +177,7 @@ impl Registered {
         }
         let result = operation();
         if would_block(&result) {
-            self.registration.refuted(event, interest.into())?;
+            self.registration.clear_after_try_io(event, interest.into())?;
         }
         result
     }
@@ -198,7 +198,7 @@ impl Registered {
             let event = self.wait_past(past, interest).await?;
             let result = operation();
             if would_block(&result) {
-                self.registration.refuted(event, interest.into())?;
+                self.registration.clear_after_try_io(event, interest.into())?;
                 past = Some(event);
             } else if interrupted(&result) {
                 past = None;
@@ -259,7 +259,7 @@ impl Registered {
     ) -> Poll<io::Result<usize>> {
         let (moved, event) = ready!(self.poll_io_event(cx, direction, operation))?;
         if SHORT_TRANSFER_DRAINS && 0 < moved && moved < full.min(MOST_BYTES) {
-            self.registration.drained(event, direction);
+            self.registration.clear_after_short_transfer(event, direction);
         }
         Poll::Ready(Ok(moved))
     }
@@ -329,7 +329,7 @@ impl Registered {
     /// Marks the source as not ready for `bits`, unless something was reported after `event`. The end of a
     /// direction stays if the system still reports it, or cannot be asked.
     pub fn clear(&self, event: ReadyEvent, bits: Ready) {
-        self.registration.disowned(event, bits);
+        self.registration.clear_by_program(event, bits);
     }
 }
 

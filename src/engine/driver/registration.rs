@@ -21,9 +21,9 @@
 //! | it says that it would block | data, room, urgent, errors | closed |
 //! |---|---|---|
 //! | a read or write of liten's own | those of its direction go | goes: a side that is closed never says so |
-//! | an operation of the program ([`refuted`]) | those of its interest go | goes, unless still reported |
-//! | the program itself ([`disowned`]) | those that it names go | goes if it is not reported any more |
-//! | a transfer that was short ([`drained`]) | those of its direction go | stays |
+//! | an operation of its ([`clear_after_try_io`]) | those of its interest go | goes, unless still reported |
+//! | the program ([`clear_by_program`]) | those that it names go | goes if it is not reported any more |
+//! | a short transfer ([`clear_after_short_transfer`]) | those of its direction go | stays |
 //! | what is for urgent data or errors alone | urgent data, errors go | stays; this interest waits on |
 //!
 //! The closure of a program may wait for both directions and try one, or be a call of a TLS library that read
@@ -40,9 +40,9 @@
 //! comes during the question is an event of its own, and stays (model
 //! `an_end_that_comes_beside_the_question_is_kept`).
 //!
-//! [`refuted`]: Registration::refuted
-//! [`disowned`]: Registration::disowned
-//! [`drained`]: Registration::drained
+//! [`clear_after_try_io`]: Registration::clear_after_try_io
+//! [`clear_by_program`]: Registration::clear_by_program
+//! [`clear_after_short_transfer`]: Registration::clear_after_short_transfer
 //! [`still_closed`]: selector::still_closed
 
 use std::io;
@@ -166,11 +166,11 @@ impl Registration {
     /// # Errors
     ///
     /// As [`would_block`](Self::would_block).
-    pub(crate) fn refuted(&self, event: ReadyEvent, wanted: Ready) -> io::Result<()> {
+    pub(crate) fn clear_after_try_io(&self, event: ReadyEvent, wanted: Ready) -> io::Result<()> {
         let kept = self.asked(wanted).unwrap_or(Ready::EMPTY);
         self.clear_bits(
             event,
-            what_goes(wanted, kept) | wanted.intersection(Ready::PRIORITY_CLOSED),
+            bits_to_clear(wanted, kept) | wanted.intersection(Ready::PRIORITY_CLOSED),
         )
     }
 
@@ -178,16 +178,16 @@ impl Registration {
     /// after `event`. If the system refuses to report room, the source stays marked as ready.
     ///
     /// The caller borrows the source, so that the system can be asked about its descriptor.
-    pub(crate) fn disowned(&self, event: ReadyEvent, bits: Ready) {
+    pub(crate) fn clear_by_program(&self, event: ReadyEvent, bits: Ready) {
         let kept = self.asked(bits).unwrap_or(CLOSED);
-        let _ = self.clear_bits(event, what_goes(bits, kept));
+        let _ = self.clear_bits(event, bits_to_clear(bits, kept));
     }
 
     /// What is an end that the system still reports, before `bits` are cleared. `None`: it cannot be asked.
     fn asked(&self, bits: Ready) -> Option<Ready> {
         // The state decides, and not what the program was shown of it. An end that comes after this look is a
         // later event, and then nothing is cleared.
-        let endangered = what_goes(bits, Ready::EMPTY).intersection(CLOSED);
+        let endangered = bits_to_clear(bits, Ready::EMPTY).intersection(CLOSED);
         if self.readiness.current(endangered).ready.is_empty() {
             return Some(Ready::EMPTY);
         }
@@ -201,10 +201,13 @@ impl Registration {
     }
 
     /// A transfer in this direction moved fewer bytes than it could have; see [`Readiness::clear`].
-    pub(crate) fn drained(&self, event: ReadyEvent, direction: Direction) {
-        self.write_interest.drained(&self.readiness, event, direction, |descriptor, interest| {
-            self.reregister(descriptor, interest)
-        });
+    pub(crate) fn clear_after_short_transfer(&self, event: ReadyEvent, direction: Direction) {
+        self.write_interest.clear_after_short_transfer(
+            &self.readiness,
+            event,
+            direction,
+            |descriptor, interest| self.reregister(descriptor, interest),
+        );
     }
 
     fn reregister(&self, descriptor: i32, interest: mio::Interest) -> io::Result<()> {
@@ -245,7 +248,7 @@ impl Drop for Registration {
 }
 
 /// The bits that go when a source is ready for none of `bits`, and has these ends for certain.
-fn what_goes(bits: Ready, kept: Ready) -> Ready {
+fn bits_to_clear(bits: Ready, kept: Ready) -> Ready {
     let mut goes = bits.intersection(Ready::PRIORITY | Ready::ERROR);
     for direction in [Direction::Read, Direction::Write] {
         if bits.intersects(direction.data()) {

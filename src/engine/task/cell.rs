@@ -126,7 +126,7 @@ where
             cancel: cancel::<F, O::Name>,
             take_output: take_output::<F, O::Name>,
             drop_output: drop_output::<F, O::Name>,
-            queue: header::queue::<S>,
+            schedule: header::schedule::<S>,
             free: free::<F, O::Name>,
             name: name::<F, O::Name>,
             type_name: std::any::type_name::<O::Future<F>>,

@@ -49,7 +49,7 @@ pub(crate) unsafe trait Schedule: Send + Sync + Sized + 'static {
 /// # Safety
 ///
 /// `scheduler` is the pointer of the `Arc<S>` that `task` was made with.
-pub(super) unsafe fn queue<S: Schedule>(scheduler: *const (), task: Hot) {
+pub(super) unsafe fn schedule<S: Schedule>(scheduler: *const (), task: Hot) {
     let scheduler = scheduler.cast::<S>();
     let Err(task) = S::schedule_here(scheduler, task) else {
         return;
@@ -127,7 +127,7 @@ pub(super) struct Vtable {
     /// Moves the output to the `Poll<Result<T, JoinError>>` behind the pointer.
     pub(super) take_output: unsafe fn(NonNull<Header>, *mut ()),
     pub(super) drop_output: unsafe fn(NonNull<Header>),
-    pub(super) queue: unsafe fn(*const (), Hot),
+    pub(super) schedule: unsafe fn(*const (), Hot),
     pub(super) free: unsafe fn(NonNull<Header>),
     /// The name that the task was given.
     pub(super) name: unsafe fn(NonNull<Header>) -> Option<std::sync::Arc<str>>,
@@ -271,12 +271,12 @@ impl Hot {
     }
 
     /// Queues the task, as a wake does.
-    pub(crate) fn queue(self) {
+    pub(crate) fn schedule(self) {
         let Header { vtable, scheduler, .. } = self.header();
-        let (queue, scheduler) = (vtable.queue, *scheduler);
+        let (schedule, scheduler) = (vtable.schedule, *scheduler);
         // SAFETY: the task is not complete and cannot become so before this `Hot` has been run: the
         // scheduler is alive.
-        unsafe { queue(scheduler, self) };
+        unsafe { schedule(scheduler, self) };
     }
 
     /// Drops the future without polling it, and completes the task as cancelled.
@@ -381,7 +381,7 @@ impl TaskRef {
 
     pub(super) fn wake(&self) {
         match self.header().state.wake() {
-            Wake::Schedule => self.queue_hot(),
+            Wake::Schedule => self.schedule_hot(),
             // A task that wakes itself in its poll has yielded: that is how a future that knows no runtime
             // yields.
             Wake::Noted => {
@@ -400,7 +400,7 @@ impl TaskRef {
             WakeOwned::Noted => {
                 current::note_wake(this.0.as_ptr().cast_const().cast());
             }
-            WakeOwned::Schedule => this.queue_hot(),
+            WakeOwned::Schedule => this.schedule_hot(),
             // SAFETY: `Released::Free` is said to one caller only, which owns the cell now.
             WakeOwned::Free => unsafe { (this.header().vtable.free)(this.0) },
         }
@@ -408,13 +408,13 @@ impl TaskRef {
 
     pub(super) fn abort(&self) {
         if self.header().state.abort() == Wake::Schedule {
-            self.queue_hot();
+            self.schedule_hot();
         }
     }
 
     /// The caller has just set SCHEDULED, so it makes the `Hot`.
-    fn queue_hot(&self) {
-        Hot(self.0).queue();
+    fn schedule_hot(&self) {
+        Hot(self.0).schedule();
     }
 
     /// Moves the output out.

@@ -146,7 +146,7 @@ impl Registry {
             let is_last = next == entries.tasks.len();
             // The scheduler may want the lock, to run or cancel them.
             drop(entries);
-            hot.drain(..).for_each(Hot::queue);
+            hot.drain(..).for_each(Hot::schedule);
             if is_last {
                 return;
             }

@@ -175,9 +175,9 @@ fn an_end_stays_whatever_the_program_says() {
         source.readiness().set(Ready::READ_CLOSED | Ready::ERROR, &mut Vec::new());
         let all = Ready::READABLE | Ready::READ_CLOSED | Ready::ERROR;
         let event = source.readiness().current(all);
-        source.disowned(event, all);
+        source.clear_by_program(event, all);
         assert_eq!(source.readiness().current(all).ready, Ready::READ_CLOSED);
-        source.refuted(event, all).expect("room need not be reported");
+        source.clear_after_try_io(event, all).expect("room need not be reported");
         assert_eq!(source.readiness().current(all).ready, Ready::READ_CLOSED);
     });
 }

@@ -130,7 +130,7 @@ fn an_end_stays_that_the_program_was_not_shown() {
         }
         let shown = readiness.current(mio::Interest::WRITABLE);
         assert_eq!(shown.ready, Ready::WRITABLE);
-        registration.disowned(shown, Ready::ALL);
+        registration.clear_by_program(shown, Ready::ALL);
         assert_eq!(readiness.current(BOTH).ready, Ready::READ_CLOSED, "{knows_descriptor}");
         registration.deregister(&mut ours).unwrap();
     }

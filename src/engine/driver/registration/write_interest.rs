@@ -75,7 +75,7 @@ impl WriteInterest {
 
     /// A transfer moved fewer bytes than it could have: clears the bit of its data, or keeps it if `register`
     /// fails.
-    pub(super) fn drained(
+    pub(super) fn clear_after_short_transfer(
         &self,
         readiness: &Readiness,
         event: ReadyEvent,

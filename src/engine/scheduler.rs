@@ -84,7 +84,8 @@
 //! worker has not moved.
 //!
 //! *Pushed from outside* (injector, wake channel, and what a helper leaves to the workers). The pusher P and
-//! a worker W that is about to park form a Dekker pair:
+//! a worker W that is about to park form a *Dekker pair*: each of them writes, fences, and reads what the
+//! other one writes. So at least one sees the other.
 //!
 //! ```text
 //!   P: push;                SeqCst fence;  read the idle word

@@ -1,4 +1,14 @@
 //! Which runtime the calling thread is in.
+//!
+//! | a thread-local | says | is set by |
+//! |---|---|---|
+//! | `CURRENT` here | the handle of the runtime that the thread has entered | `Handle::enter` |
+//! | `CURRENT` in `engine/scheduler/here.rs` | which scheduler that runtime has, by address | the same |
+//! | `ROLE` in `engine/scheduler/enqueue.rs` | a worker, a root, … | its main function; `block_on` |
+//! | `EXECUTOR` in `local_thread.rs` | which local executor runs here | the executor |
+//! | `CURRENT` in `engine/task/current.rs` | which task is polled, and its budget | each poll |
+//!
+//! A spawn on a worker needs the second and the third only.
 
 #[cfg_attr(not(target_family = "wasm"), path = "context/native.rs")]
 #[cfg_attr(target_family = "wasm", path = "context/wasm.rs")]

@@ -9,7 +9,7 @@
 //! |---|---|---|---|
 //! | registration | assumed: readable and writable, as the interest asks for | 0 | none |
 //! | event: `set` | the reported ones are added | +1 | all waiters of its directions |
-//! | short count: `clear` | data of the direction goes, unless there is a mark | same | none |
+//! | short count: `clear` | data of the direction goes, unless the mark (below) is set | same | none |
 //! | `WouldBlock`: `clear_bits` | those that `registration.rs` names go | same | none |
 //! | a clear of an older tick | unchanged | same | none |
 //! | shutdown (a bit that never goes) | unchanged | same | all tasks, with an error |

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
-use crate::engine::sync_shim::thread;
+use crate::engine::sync_shim::{ProcessFlag, thread};
 use crate::engine::wakers::loom::Awaited;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -17,7 +17,8 @@ fn a_foreign_wake_reaches_a_thread_in_its_own_driver() {
 /// The same while the clock stands still.
 #[test]
 fn a_foreign_wake_reaches_a_thread_whose_clock_stands_still() {
-    a_foreign_wake_is_answered(|driver| assert!(driver.stop_clock().is_ok(), "it goes"));
+    let stop = |driver: &Driver| assert!(driver.stop_clock().is_ok(), "it goes");
+    ProcessFlag::while_set(|| a_foreign_wake_is_answered(stop));
 }
 
 fn a_foreign_wake_is_answered(prepare: fn(&Driver)) {

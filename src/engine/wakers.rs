@@ -65,11 +65,11 @@ fn discard(payload: Box<dyn Any + Send>) {
     }
 }
 
-/// How many fit. A larger number of futures is woken in rounds of this size. So the lock is held for a short
-/// time in each round, and the wakers need no memory but the caller's stack.
+/// How many wakers fit into a [`WakeList`]. A larger number of futures is woken in rounds of this size. So
+/// the lock is held for a short time in each round, and the wakers need no memory but the caller's stack.
 const ROOM: usize = 32;
 
-/// A list of up to [`ROOM`] wakers.
+/// Up to [`ROOM`] wakers that were collected under a lock, to be called after the lock was released.
 pub(crate) struct WakeList {
     wakers: [Option<Waker>; ROOM],
     len: usize,

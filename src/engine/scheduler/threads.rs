@@ -178,6 +178,7 @@ pub(super) fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
     }
 }
 
+/// How far the end of the runtime has come.
 pub(super) struct Shutdown {
     closed: AtomicBool,
     /// Held by a thread that moves tasks to the injector for the end; whether one has begun to.

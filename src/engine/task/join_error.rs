@@ -1,4 +1,4 @@
-//! Why a task gave no output.
+//! Why a task gave no output, and what is called when it has panicked.
 
 use super::id::TaskId;
 use super::running::RunningTask;
@@ -87,6 +87,17 @@ impl JoinError {
     }
 }
 
+// What is called when a task has panicked: on the thread of the panic, after the panic hook. It must not
+// panic, because a panic may unwind there. The runtimes above explain the panic if they can, and a recording
+// notes it.
+//
+// Where a task's panic becomes its output is the coldest place for that: a task that does not panic is not
+// asked and has no field for it. Rejected: a function in the table of each type of tasks, which all programs
+// would have for each of their futures; and the panic hook of std, which is the program's, knows no task, and
+// is called for panics that the task itself catches.
+//
+// The first call sets each of the two. They are std's `OnceLock`s, as no model has one that lives in a
+// static, and there is nothing to explore here.
 static EXPLAIN: OnceLock<fn(&(dyn Any + Send))> = OnceLock::new();
 static NOTE: OnceLock<fn(RunningTask)> = OnceLock::new();
 

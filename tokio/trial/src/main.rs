@@ -35,7 +35,9 @@ use table::Table;
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let [what, face, folder, wanted @ ..] = &arguments[..] else {
-        eprintln!("usage: bash tokio/checks/suites [FILE...] or bash tokio/checks/libraries [NAME...]");
+        eprintln!(
+            "usage: bash tokio/checks/suites [FILE...] or bash tokio/checks/libraries [NAME...]"
+        );
         return ExitCode::FAILURE;
     };
     match run(what, face, folder, wanted) {

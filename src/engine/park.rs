@@ -128,6 +128,15 @@ impl Parker {
         self.finish();
     }
 
+    /// Calls `sleep`, which blocks in the poller, unless this thread has been unparked.
+    #[inline]
+    pub(crate) fn sit(&self, sleep: impl FnOnce()) {
+        if self.enter_seat() == AfterAnnounce::Sleep {
+            sleep();
+        }
+        self.leave_seat();
+    }
+
     fn announce(&self, place: u32) -> AfterAnnounce {
         // Ordering: Acquire on success and on failure pairs with `unpark`'s Release (a token carries what was
         // published before it). No thread acquires the announcement: what its owner has looked at before is

@@ -296,32 +296,29 @@ impl Builder {
         /// lives. That slows down every sleep and wake of its threads a little. Without this its clock cannot
         /// be stopped.
         start_paused(yes: bool) => this.start_paused = yes;
-    }
 
-    /// Sets whether the threads of the runtime are in tokio's context, for crates that need one. Default:
-    /// they are.
-    ///
-    /// See [Crates that need tokio](crate::runtime#crates-that-need-tokio).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let runtime = liten::runtime::Runtime::new().unwrap();
-    /// let task = runtime.spawn(async { tokio::time::sleep(std::time::Duration::ZERO).await });
-    /// assert!(runtime.block_on(task).is_ok());
-    ///
-    /// let without = liten::runtime::Builder::new_multi_thread()
-    ///     .tokio_context(false)
-    ///     .build()
-    ///     .unwrap();
-    /// let none = without.spawn(async { tokio::runtime::Handle::try_current().is_err() });
-    /// assert!(without.block_on(none).unwrap());
-    /// ```
-    #[cfg(feature = "tokio-context")]
-    #[cfg_attr(docsrs, doc(cfg(feature = "tokio-context")))]
-    pub fn tokio_context(&mut self, on: bool) -> &mut Self {
-        self.tokio = tokio_context::Setting::new(on);
-        self
+        /// Sets whether the threads of the runtime are in tokio's context, for crates that need one. Default:
+        /// they are.
+        ///
+        /// See [Crates that need tokio](crate::runtime#crates-that-need-tokio).
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// let runtime = liten::runtime::Runtime::new().unwrap();
+        /// let task = runtime.spawn(async { tokio::time::sleep(std::time::Duration::ZERO).await });
+        /// assert!(runtime.block_on(task).is_ok());
+        ///
+        /// let without = liten::runtime::Builder::new_multi_thread()
+        ///     .tokio_context(false)
+        ///     .build()
+        ///     .unwrap();
+        /// let none = without.spawn(async { tokio::runtime::Handle::try_current().is_err() });
+        /// assert!(without.block_on(none).unwrap());
+        /// ```
+        #[cfg(feature = "tokio-context")]
+        #[cfg_attr(docsrs, doc(cfg(feature = "tokio-context")))]
+        tokio_context(on: bool) => this.tokio = tokio_context::Setting::new(on);
     }
 
     /// The runtime knows nothing of tokio, whatever the default is.

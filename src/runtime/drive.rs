@@ -210,10 +210,7 @@ fn idle_turn(
         driver.begin_quiescent_point(idle.all, wakes);
     }
     if wakes.is_empty() {
-        if parker.enter_seat() == AfterAnnounce::Sleep {
-            collect(driver, limit, wakes);
-        }
-        parker.leave_seat();
+        parker.sit(|| collect(driver, limit, wakes));
     }
     wakers::wake_all(wakes);
 }

@@ -11,11 +11,11 @@ pub(super) use descriptor::{KNOWS_DESCRIPTORS, reregister};
 #[cfg(not(all(test, liten_shuttle)))]
 pub(super) use mio::{Poll, Registry, Waker as Bell};
 #[cfg(all(test, liten_shuttle))]
-pub(super) use shuttle::{Bell, KNOWS_DESCRIPTORS, Poll, Registry, reregister};
-#[cfg(all(windows, not(all(test, liten_shuttle))))]
-pub(super) use socket::{KNOWS_DESCRIPTORS, reregister};
+pub(super) use shuttle::{Bell, Poll, Registry};
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(super) use still_closed::still_closed;
+#[cfg(any(windows, all(test, liten_shuttle)))]
+pub(super) use without_descriptors::{KNOWS_DESCRIPTORS, reregister};
 
 /// The system is not asked: what it says of a source that is not connected yet is not known well enough.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -58,10 +58,11 @@ mod descriptor {
     }
 }
 
-/// Where the selector knows sources by their sockets, which have no descriptors.
-#[cfg(all(windows, not(all(test, liten_shuttle))))]
-mod socket {
-    use mio::{Interest, Registry, Token};
+/// Where the selector knows sources by their sockets, which have no descriptors, or has no sources.
+#[cfg(any(windows, all(test, liten_shuttle)))]
+mod without_descriptors {
+    use super::Registry;
+    use mio::{Interest, Token};
     use std::io;
 
     /// No source has a descriptor.

@@ -9,6 +9,7 @@
 //! The clock is read twice per sleep, beside the system call that the sleep is, and at a worker's fair turns,
 //! which read it anyway. Rejected: to read it around each poll. What a reading costs is in policy.rs.
 
+use crate::engine::nanos::nanos;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::wakers;
@@ -91,9 +92,7 @@ impl Sleeps {
     /// The thread has been busy since the first moment. Returns for how many nanoseconds.
     #[inline]
     pub(crate) fn was_busy(&self, since: Instant, now: Instant) -> u64 {
-        let busy = now.saturating_duration_since(since);
-        // In 64 bits, which last for 584 years.
-        let busy = busy.as_secs() * 1_000_000_000 + u64::from(busy.subsec_nanos());
+        let busy = nanos(now.saturating_duration_since(since));
         self.busy.add(busy);
         busy
     }

@@ -72,7 +72,7 @@ use super::probe::AfterReport;
 use super::shared::Shared;
 use super::slice;
 use crate::engine::driver::seat::SeatGuard;
-use crate::engine::park::{AfterAnnounce, Parker};
+use crate::engine::park::Parker;
 use crate::engine::recycler::{self, TRIM_INTERVAL};
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock};
@@ -389,10 +389,7 @@ impl WatchdogThread {
                     (!has_trimmed && recycler::is_filled()).then_some(TRIM_INTERVAL)
                 }
             };
-            if self.parker.enter_seat() == AfterAnnounce::Sleep {
-                shared.turn(&mut seat, limit, &mut self.wakes);
-            }
-            self.parker.leave_seat();
+            self.parker.sit(|| shared.turn(&mut seat, limit, &mut self.wakes));
             // One that was roused meanwhile comes back.
             has_trimmed = limit == Some(TRIM_INTERVAL) && shared.watchdog.is_asleep();
             if has_trimmed {
@@ -403,7 +400,7 @@ impl WatchdogThread {
                 // The look may call the program's code. If that takes long, a worker must be able to sit
                 // here.
                 drop(seat);
-                self.look_if_due(shared);
+                let _ = self.look(shared, clock::now());
                 seat = match shared.driver.try_seat() {
                     Some(seat) => seat,
                     None => break,

@@ -9,7 +9,7 @@ use ::loom::thread;
 
 use super::Driver;
 use crate::engine::driver::alarm::{AfterWake, AlarmSleep, AlarmWord, COALESCING};
-use crate::engine::park::{AfterAnnounce, Parker, Unpark};
+use crate::engine::park::{Parker, Unpark};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 
 /// Stands for the poller: a ring is kept until the next poll, which uses it up.
@@ -223,10 +223,7 @@ fn a_thread_in_the_seat_is_woken_through_the_poller() {
             }
         });
         let mut seat = driver.try_seat().expect("the seat is free");
-        if parker.enter_seat() == AfterAnnounce::Sleep {
-            seat.turn(None, &mut Vec::new());
-        }
-        parker.leave_seat();
+        parker.sit(|| seat.turn(None, &mut Vec::new()));
         drop(seat);
         assert_eq!(published.load(Ordering::Relaxed), 1);
         other.join().unwrap();

@@ -18,19 +18,6 @@ struct Inner {
     changed: Condvar,
 }
 
-/// There are no sources.
-pub(in crate::engine::driver) const KNOWS_DESCRIPTORS: bool = false;
-
-/// Does nothing: there are no sources.
-pub(in crate::engine::driver) fn reregister(
-    _registry: &Registry,
-    _descriptor: i32,
-    _token: Token,
-    _interest: Interest,
-) -> io::Result<()> {
-    Ok(())
-}
-
 impl Poll {
     pub(in crate::engine::driver) fn new() -> io::Result<Self> {
         let inner = Inner { rung: Mutex::new(false), changed: Condvar::new() };

@@ -2,7 +2,6 @@
 //! driver's seat.
 
 use super::Worker;
-use crate::engine::park::AfterAnnounce;
 use crate::engine::scheduler::count::SleepHooks;
 use crate::engine::scheduler::idle::{LastLook, Unparked};
 use crate::engine::sync_shim::atomic::{Ordering, fence};
@@ -189,10 +188,7 @@ impl Worker {
         // Ordering: Relaxed: `Shared::wake_below` reads it, and only prefers another worker by it.
         self.shared.seated.store(self.own.index, Ordering::Relaxed);
         let mut wakes = self.wakes.take();
-        if self.parker.enter_seat() == AfterAnnounce::Sleep {
-            self.shared.turn(&mut seat, None, &mut wakes);
-        }
-        self.parker.leave_seat();
+        self.parker.sit(|| self.shared.turn(&mut seat, None, &mut wakes));
         self.end_sleep();
         // Ordering: Relaxed: `Shared::wake_below` reads it, as it does what was stored above. Before the seat
         // is free, so that the next holder's store comes later.

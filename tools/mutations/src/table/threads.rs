@@ -200,8 +200,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: "src/runtime/drive.rs",
         models: "drive::loom",
-        from: "        if parker.enter_seat() == AfterAnnounce::Sleep {\n            collect(driver, limit, wakes);\n        }",
-        to: "        let _ = parker.enter_seat();\n        collect(driver, limit, wakes);",
+        from: "parker.sit(|| collect(driver, limit, wakes));",
+        to: "collect(driver, limit, wakes);",
         breaks: "the same while the clock stands still",
     },
     Mutation {

@@ -1,0 +1,79 @@
+//! The turn to run, which exactly one thread of a simulation has.
+//!
+//! | word | meaning | next |
+//! |---|---|---|
+//! | `WAIT` | the thread waits, or has the turn already | `GO` by the thread that passes the turn; `DIE` by a crash |
+//! | `GO` | the turn is the thread's | `WAIT` by the thread itself, before it runs |
+//! | `DIE` | the thread ends at once, without a destructor | none |
+//!
+//! No wake is lost: the futex compares the word with `WAIT` under the kernel's lock before it puts the thread to
+//! sleep, and the thread looks at the word again after each return.
+
+use std::ffi::c_long;
+use std::ptr::from_ref;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use libc::{FUTEX_PRIVATE_FLAG, FUTEX_WAIT, FUTEX_WAKE, SYS_exit, SYS_futex};
+
+use crate::real;
+
+const WAIT: u32 = 0;
+const GO: u32 = 1;
+const DIE: u32 = 2;
+
+/// One thread's word. It lives as long as the process: a thread that is ended by a crash may look at it to the last.
+#[derive(Clone, Copy)]
+pub(crate) struct Baton(&'static AtomicU32);
+
+impl Baton {
+    pub(crate) fn new() -> Self {
+        Self(Box::leak(Box::new(AtomicU32::new(WAIT))))
+    }
+
+    /// Gives the turn to the thread of this word.
+    pub(crate) fn pass(self) {
+        self.set(GO);
+    }
+
+    /// Ends the thread of this word, which waits for a turn that it will never get.
+    pub(crate) fn kill(self) {
+        self.set(DIE);
+    }
+
+    /// Waits until the turn is the caller's. Everything that earlier holders wrote is visible then.
+    pub(crate) fn wait(self) {
+        loop {
+            // Acquire: pairs with the Release of `set`, so that what the last holder did is seen.
+            match self.0.load(Ordering::Acquire) {
+                GO => break,
+                DIE => die(),
+                _ => self.futex(FUTEX_WAIT, WAIT),
+            }
+        }
+        // Relaxed: nobody writes the word of a thread that has the turn.
+        self.0.store(WAIT, Ordering::Relaxed);
+    }
+
+    fn set(self, word: u32) {
+        // Release: see `wait`.
+        self.0.store(word, Ordering::Release);
+        self.futex(FUTEX_WAKE, 1);
+    }
+
+    fn futex(self, operation: i32, value: u32) {
+        let address = from_ref(self.0) as c_long;
+        let operation = c_long::from(operation | FUTEX_PRIVATE_FLAG);
+        // SAFETY: the word is never freed. A null timeout means for ever.
+        unsafe { real::syscall(SYS_futex, address, operation, c_long::from(value), 0, 0, 0) };
+    }
+}
+
+/// Ends the calling thread as a crash of its process would: no destructor runs.
+///
+/// The C library sees a thread that has ended, because the kernel clears the thread's number for it, so its stack can
+/// be joined and used again.
+pub(crate) fn die() -> ! {
+    // SAFETY: the system call ends this thread alone and does not return.
+    unsafe { real::syscall(SYS_exit, 0, 0, 0, 0, 0, 0) };
+    unreachable!("a thread goes on after its end")
+}

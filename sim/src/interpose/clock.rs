@@ -1,0 +1,160 @@
+//! Clocks and sleeping.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use libc::{
+    CLOCK_MONOTONIC_COARSE, CLOCK_REALTIME, CLOCK_REALTIME_COARSE, EINVAL, TIMER_ABSTIME, clockid_t, time_t, timespec,
+    timeval, useconds_t,
+};
+
+use crate::network::{Errno, Nanos};
+use crate::real;
+use crate::world::actor::{ActorId, Waits};
+use crate::world::{World, lock, turn};
+
+const SECOND: Nanos = 1_000_000_000;
+/// What the monotonic clock shows when a run begins: a machine that has been up for a while.
+const UP: Nanos = 1_000 * SECOND;
+/// What the wall clock shows then: the first second of 2026, UTC.
+const DATE: Nanos = 1_767_225_600 * SECOND;
+/// The steps of the coarse clocks: a tick of a kernel with 250 of them in a second.
+const TICK: Nanos = 4_000_000;
+
+/// What `clock` shows on the running host when it is `now`.
+fn shown(world: &World, clock: clockid_t, now: Nanos) -> Nanos {
+    let host = &world.hosts[world.running_host()];
+    let since = now.saturating_add_signed(host.skew);
+    match clock {
+        CLOCK_REALTIME => DATE + since,
+        CLOCK_REALTIME_COARSE => (DATE + since) / TICK * TICK,
+        CLOCK_MONOTONIC_COARSE => (UP + since) / TICK * TICK,
+        _ => UP + since,
+    }
+}
+
+/// When `clock` shows `time` on the running host.
+pub(super) fn when_shown(world: &World, clock: clockid_t, time: Nanos) -> Nanos {
+    time.saturating_sub(shown(world, clock, 0))
+}
+
+/// Nanoseconds of a span or a point in time that the program gives.
+///
+/// # Safety
+///
+/// `time` points to a valid `timespec`.
+pub(super) unsafe fn nanos(time: *const timespec) -> Result<Nanos, Errno> {
+    // SAFETY: as above.
+    let time = unsafe { time.read() };
+    let (Ok(seconds), Ok(rest)) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_nsec)) else { return Err(EINVAL) };
+    if rest >= SECOND {
+        return Err(EINVAL);
+    }
+    Ok(seconds.saturating_mul(SECOND).saturating_add(rest))
+}
+
+pub(super) fn as_timespec(time: Nanos) -> timespec {
+    timespec { tv_sec: (time / SECOND) as time_t, tv_nsec: (time % SECOND) as i64 }
+}
+
+fn sleep_until(me: ActorId, until: Nanos) {
+    turn::sleep(lock(), me, Waits::Sleep, Some(until));
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn clock_gettime(clock: clockid_t, into: *mut timespec) -> c_int {
+    if turn::step().is_none() {
+        // SAFETY: the caller's contract is the C library's.
+        return unsafe { real::clock_gettime(clock, into) };
+    }
+    let world = lock();
+    let time = shown(&world, clock, world.now);
+    // SAFETY: the caller gave a place for it.
+    unsafe { into.write(as_timespec(time)) };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn gettimeofday(into: *mut timeval, zone: *mut c_void) -> c_int {
+    if turn::step().is_none() {
+        // SAFETY: the caller's contract is the C library's.
+        return unsafe { real::gettimeofday(into, zone) };
+    }
+    let world = lock();
+    let time = shown(&world, CLOCK_REALTIME, world.now);
+    let value = timeval { tv_sec: (time / SECOND) as time_t, tv_usec: (time % SECOND / 1_000) as i64 };
+    // SAFETY: the caller gave a place for it.
+    unsafe { into.write(value) };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn time(into: *mut time_t) -> time_t {
+    if turn::step().is_none() {
+        // SAFETY: the caller's contract is the C library's.
+        return unsafe { real::time(into) };
+    }
+    let world = lock();
+    let seconds = (shown(&world, CLOCK_REALTIME, world.now) / SECOND) as time_t;
+    if !into.is_null() {
+        // SAFETY: the caller gave a place for it.
+        unsafe { into.write(seconds) };
+    }
+    seconds
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nanosleep(span: *const timespec, left: *mut timespec) -> c_int {
+    let Some(me) = turn::step() else {
+        // SAFETY: the caller's contract is the C library's, and this is what `nanosleep` is.
+        let error = unsafe { real::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, span, left) };
+        return if error == 0 { 0 } else { super::fail(error) };
+    };
+    // SAFETY: the caller gave a valid span.
+    let span = match unsafe { nanos(span) } {
+        Ok(span) => span,
+        Err(errno) => return super::fail(errno),
+    };
+    let until = lock().now.saturating_add(span);
+    sleep_until(me, until);
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn clock_nanosleep(
+    clock: clockid_t,
+    flags: c_int,
+    time: *const timespec,
+    left: *mut timespec,
+) -> c_int {
+    let Some(me) = turn::step() else {
+        // SAFETY: the caller's contract is the C library's.
+        return unsafe { real::clock_nanosleep(clock, flags, time, left) };
+    };
+    // SAFETY: the caller gave a valid time.
+    let time = match unsafe { nanos(time) } {
+        Ok(time) => time,
+        // This one returns its error.
+        Err(errno) => return errno,
+    };
+    let until = {
+        let world = lock();
+        if flags & TIMER_ABSTIME == 0 { world.now.saturating_add(time) } else { when_shown(&world, clock, time) }
+    };
+    sleep_until(me, until);
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn usleep(micros: useconds_t) -> c_int {
+    let span = as_timespec(u64::from(micros) * 1_000);
+    // SAFETY: the span is ours.
+    unsafe { nanosleep(&raw const span, std::ptr::null_mut()) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sleep(seconds: c_uint) -> c_uint {
+    let span = as_timespec(u64::from(seconds) * SECOND);
+    // SAFETY: the span is ours.
+    unsafe { nanosleep(&raw const span, std::ptr::null_mut()) };
+    0
+}

@@ -1,0 +1,121 @@
+//! What is done with descriptors as such: closing, copying, their flags.
+
+use std::ffi::{c_int, c_long, c_ulong, c_void};
+
+use libc::{F_DUPFD, F_DUPFD_CLOEXEC, F_GETFL, FIONREAD, O_NONBLOCK};
+
+use crate::network::Nanos;
+use crate::objects::{Kind, ObjectId};
+use crate::real;
+use crate::world::actor::{ActorId, Waits, Wake, current};
+use crate::world::{Guard, Inside, lock, turn};
+
+/// The object of `fd`, if the calling thread is one of the run and the descriptor too. Such a call is a step.
+pub(super) fn object(fd: c_int) -> Option<(ActorId, ObjectId)> {
+    current()?;
+    let id = lock().objects.of_descriptor(fd)?;
+    turn::step().map(|me| (me, id))
+}
+
+/// Whether calls on `fd` return at once. The kernel keeps the flag.
+pub(super) fn is_nonblocking(fd: c_int) -> bool {
+    // SAFETY: the command takes no argument.
+    let flags = unsafe { real::fcntl(fd, F_GETFL, 0) };
+    flags >= 0 && flags & O_NONBLOCK != 0
+}
+
+/// Waits for something to happen to one of the objects. Returns `None` when the deadline has come first.
+pub(super) fn wait_for(
+    mut world: Guard,
+    me: ActorId,
+    objects: Vec<ObjectId>,
+    deadline: Option<Nanos>,
+) -> (Guard, Option<()>) {
+    world.add_waiter(&objects, me);
+    let (mut world, wake) = turn::sleep(world, me, Waits::Objects(objects.clone()), deadline);
+    world.remove_waiter(&objects, me);
+    (world, (wake == Wake::Ready).then_some(()))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn close(fd: c_int) -> c_int {
+    if object(fd).is_some() {
+        lock().forget_descriptor(fd);
+    }
+    // SAFETY: the caller's contract is the C library's.
+    unsafe { real::close(fd) }
+}
+
+/// After the kernel has made `copy` of `fd`.
+fn copied(fd: c_int, copy: c_int) -> c_int {
+    if copy >= 0 && current().is_some() {
+        lock().copy_descriptor(fd, copy);
+    }
+    copy
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dup(fd: c_int) -> c_int {
+    // SAFETY: the caller's contract is the C library's.
+    copied(fd, unsafe { real::dup(fd) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dup2(fd: c_int, to: c_int) -> c_int {
+    if fd == to {
+        // SAFETY: the caller's contract is the C library's.
+        return unsafe { real::dup2(fd, to) };
+    }
+    if current().is_some() {
+        lock().forget_descriptor(to);
+    }
+    // SAFETY: the caller's contract is the C library's.
+    copied(fd, unsafe { real::dup2(fd, to) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dup3(fd: c_int, to: c_int, flags: c_int) -> c_int {
+    if current().is_some() && fd != to {
+        lock().forget_descriptor(to);
+    }
+    // SAFETY: the caller's contract is the C library's.
+    copied(fd, unsafe { real::dup3(fd, to, flags) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: c_long) -> c_int {
+    // SAFETY: the caller's contract is the C library's. A command without argument ignores what stands there.
+    let result = unsafe { real::fcntl(fd, command, argument) };
+    match command {
+        F_DUPFD | F_DUPFD_CLOEXEC => copied(fd, result),
+        _ => result,
+    }
+}
+
+/// The same function, under the name that programs with large files use.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fcntl64(fd: c_int, command: c_int, argument: c_long) -> c_int {
+    // SAFETY: the caller's contract is the same.
+    unsafe { fcntl(fd, command, argument) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
+    if request == FIONREAD
+        && let Some((_, id)) = object(fd)
+    {
+        let world = lock();
+        let unread = match world.objects.get(id).map(|object| &object.kind) {
+            Some(Kind::Socket(socket)) => world.network.unread(*socket),
+            Some(Kind::PipeReader(pipe)) => world.objects.pipes[pipe.0].unread(),
+            Some(Kind::Unix(socket)) => world.unix_unread(socket),
+            _ => 0,
+        };
+        // SAFETY: this request has a place for a number.
+        unsafe { argument.cast::<c_int>().write(unread as c_int) };
+        return 0;
+    }
+    let _inside = Inside::new();
+    // SAFETY: the caller's contract is the C library's.
+    unsafe { real::ioctl(fd, request, argument) }
+}

@@ -1,0 +1,172 @@
+//! `epoll`.
+
+use std::ffi::c_int;
+use std::slice;
+
+use libc::{
+    EBADF, EEXIST, EINVAL, ENOENT, EPERM, EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, epoll_event,
+    sigset_t, timespec,
+};
+
+use super::clock::nanos;
+use super::descriptor::{object, wait_for};
+use super::{answer, fail};
+use crate::network::{Errno, Nanos};
+use crate::objects::epoll::Epoll;
+use crate::objects::{IN, Kind, ObjectId};
+use crate::real;
+use crate::world::actor::ActorId;
+use crate::world::{World, lock, turn};
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_create1(flags: c_int) -> c_int {
+    let me = turn::step();
+    // SAFETY: the call takes no pointers.
+    let fd = unsafe { real::epoll_create1(flags) };
+    if me.is_some() && fd >= 0 {
+        lock().add_object(fd, Kind::Epoll(Epoll::default()));
+    }
+    fd
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_create(size: c_int) -> c_int {
+    if size <= 0 {
+        return fail(EINVAL);
+    }
+    // SAFETY: the call takes no pointers.
+    unsafe { epoll_create1(0) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_ctl(epoll: c_int, operation: c_int, fd: c_int, event: *mut epoll_event) -> c_int {
+    // SAFETY: the caller's contract is the C library's.
+    unsafe {
+        let Some((_, id)) = object(epoll) else { return real::epoll_ctl(epoll, operation, fd, event) };
+        let event = if operation == EPOLL_CTL_DEL { epoll_event { events: 0, u64: 0 } } else { event.read() };
+        answer(lock().change_epoll(id, operation, fd, event).map(|()| 0))
+    }
+}
+
+impl World {
+    fn change_epoll(&mut self, id: ObjectId, operation: c_int, fd: c_int, event: epoll_event) -> Result<(), Errno> {
+        // The kernel cannot watch a file either.
+        let watched = self.objects.of_descriptor(fd).ok_or_else(|| if is_open(fd) { EPERM } else { EBADF })?;
+        let known = self.epoll_mut(id).ok_or(EINVAL)?.object_of(fd) == Some(watched);
+        match operation {
+            EPOLL_CTL_ADD if known => return Err(EEXIST),
+            EPOLL_CTL_MOD | EPOLL_CTL_DEL if !known => return Err(ENOENT),
+            EPOLL_CTL_ADD => self.watch(watched, id, fd),
+            EPOLL_CTL_DEL => {
+                self.unwatch(watched, id, fd);
+                self.epoll_mut(id).and_then(|epoll| epoll.remove(fd));
+                return Ok(());
+            }
+            EPOLL_CTL_MOD => {}
+            _ => return Err(EINVAL),
+        }
+        let ready = self.readiness(watched);
+        if let Some(epoll) = self.epoll_mut(id) {
+            epoll.set(fd, watched, event.events, event.u64, ready);
+        }
+        if self.readiness(id) != 0 {
+            self.touch(id, IN);
+        }
+        Ok(())
+    }
+
+    fn epoll_events(&mut self, id: ObjectId, room: usize) -> Vec<(u32, u64)> {
+        let pending = self.epoll_mut(id).map(|epoll| epoll.pending_objects()).unwrap_or_default();
+        let ready: Vec<u32> = pending.iter().map(|object| self.readiness(*object)).collect();
+        self.epoll_mut(id).map(|epoll| epoll.wait(room, &ready)).unwrap_or_default()
+    }
+}
+
+fn is_open(fd: c_int) -> bool {
+    // SAFETY: the command takes no argument.
+    unsafe { real::fcntl(fd, libc::F_GETFD, 0) >= 0 }
+}
+
+fn wait(me: ActorId, id: ObjectId, events: &mut [epoll_event], span: Option<Nanos>) -> c_int {
+    let mut world = lock();
+    let deadline = span.map(|span| world.now.saturating_add(span));
+    loop {
+        let found = world.epoll_events(id, events.len());
+        for (place, (bits, data)) in events.iter_mut().zip(&found) {
+            *place = epoll_event { events: *bits, u64: *data };
+        }
+        if !found.is_empty() || span == Some(0) || deadline.is_some_and(|deadline| deadline <= world.now) {
+            return found.len() as c_int;
+        }
+        (world, _) = wait_for(world, me, vec![id], deadline);
+    }
+}
+
+/// # Safety
+///
+/// `events` has room for `room` of them.
+unsafe fn wait_call(epoll: c_int, events: *mut epoll_event, room: c_int, span: Option<Nanos>) -> Option<c_int> {
+    let (me, id) = object(epoll)?;
+    if room <= 0 || !matches!(lock().kind_mut(id), Ok(Kind::Epoll(_))) {
+        return Some(fail(EINVAL));
+    }
+    // SAFETY: as above. Events are plain numbers, and only written.
+    let events = unsafe { slice::from_raw_parts_mut(events, room as usize) };
+    Some(wait(me, id, events, span))
+}
+
+fn span_of(millis: c_int) -> Option<Nanos> {
+    u64::try_from(millis).ok().map(|millis| millis * 1_000_000)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_wait(epoll: c_int, events: *mut epoll_event, room: c_int, timeout: c_int) -> c_int {
+    // SAFETY: the caller's contract is the C library's.
+    unsafe {
+        wait_call(epoll, events, room, span_of(timeout))
+            .unwrap_or_else(|| real::epoll_wait(epoll, events, room, timeout))
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_pwait(
+    epoll: c_int,
+    events: *mut epoll_event,
+    room: c_int,
+    timeout: c_int,
+    _mask: *const sigset_t,
+) -> c_int {
+    // SAFETY: the caller's contract is the C library's. No signal interrupts a thread of the run.
+    unsafe { epoll_wait(epoll, events, room, timeout) }
+}
+
+/// The call with a timeout in nanoseconds.
+///
+/// # Safety
+///
+/// `events` has room for `room` of them, and `timeout` is null or valid.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_pwait2(
+    epoll: c_int,
+    events: *mut epoll_event,
+    room: c_int,
+    timeout: *const timespec,
+    _mask: *const sigset_t,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe { pwait2(epoll, events, room, timeout) }
+}
+
+/// # Safety
+///
+/// As for [`epoll_pwait2`].
+pub(super) unsafe fn pwait2(epoll: c_int, events: *mut epoll_event, room: c_int, timeout: *const timespec) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        let span = if timeout.is_null() { None } else { nanos(timeout).ok() };
+        wait_call(epoll, events, room, span).unwrap_or_else(|| {
+            let millis = span.map_or(-1, |span| span.div_ceil(1_000_000) as c_int);
+            real::epoll_wait(epoll, events, room, millis)
+        })
+    }
+}

@@ -1,0 +1,424 @@
+//! Reading and writing, in all forms that the system has.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::slice;
+
+use libc::{
+    EAGAIN, EBADF, EINVAL, EMSGSIZE, MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, SO_RCVTIMEO, SO_SNDTIMEO, SOL_SOCKET, iovec,
+    mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t, timespec, timeval,
+};
+
+use super::address::{self, Address};
+use super::descriptor::{is_nonblocking, object, wait_for};
+use super::{answer_size, fail};
+use crate::network::{Errno, Nanos, Transport};
+use crate::objects::{Kind, ObjectId};
+use crate::real;
+use crate::world::actor::ActorId;
+use crate::world::{World, lock};
+
+/// The most that one call moves, in bytes: more than any buffer of the run has room for.
+const MOST: usize = 512 * 1024;
+
+/// One call that may block: `attempt` is made again each time something happened to the object.
+pub(super) struct Call {
+    pub(super) me: ActorId,
+    pub(super) fd: c_int,
+    pub(super) id: ObjectId,
+    pub(super) flags: c_int,
+    /// The option that bounds the wait, `SO_RCVTIMEO` or `SO_SNDTIMEO`.
+    pub(super) bound: c_int,
+}
+
+impl Call {
+    pub(super) fn run<T>(&self, mut attempt: impl FnMut(&mut World) -> Result<T, Errno>) -> Result<T, Errno> {
+        let mut world = lock();
+        let mut deadline = None;
+        let mut waited = false;
+        loop {
+            match attempt(&mut world) {
+                Err(EAGAIN) => {}
+                other => return other,
+            }
+            if !waited {
+                if self.flags & MSG_DONTWAIT != 0 || is_nonblocking(self.fd) {
+                    return Err(EAGAIN);
+                }
+                deadline = bound_of(self.fd, self.bound).map(|bound| world.now.saturating_add(bound));
+                waited = true;
+            }
+            let happened;
+            (world, happened) = wait_for(world, self.me, vec![self.id], deadline);
+            if happened.is_none() {
+                return Err(EAGAIN);
+            }
+        }
+    }
+}
+
+/// The value of a timeout option, unless it is for ever.
+fn bound_of(fd: c_int, option: c_int) -> Option<Nanos> {
+    let mut bound = timeval { tv_sec: 0, tv_usec: 0 };
+    let mut length = size_of::<timeval>() as socklen_t;
+    // SAFETY: the option has this type, and both places are ours. A descriptor that is no socket has no such option.
+    let result = unsafe { real::getsockopt(fd, SOL_SOCKET, option, (&raw mut bound).cast(), &raw mut length) };
+    let nanos = bound.tv_sec as u64 * 1_000_000_000 + bound.tv_usec as u64 * 1_000;
+    (result == 0 && nanos > 0).then_some(nanos)
+}
+
+/// What one receiving call got.
+struct Received {
+    length: usize,
+    /// How long the datagram was.
+    whole: usize,
+    from: Option<Address>,
+}
+
+impl World {
+    fn receive(&mut self, id: ObjectId, into: &mut [u8], peek: bool) -> Result<Received, Errno> {
+        let stream = |length| Received { length, whole: length, from: None };
+        match self.kind_mut(id)? {
+            Kind::Event(event) => read_number(into, || event.read()).map(stream),
+            Kind::Timer(timer) => read_number(into, || timer.read()).map(stream),
+            Kind::PipeReader(pipe) => {
+                let pipe = *pipe;
+                self.read_pipe(pipe, into, peek).map(stream)
+            }
+            Kind::Unix(_) => self.read_unix(id, into, peek).map(stream),
+            Kind::Socket(socket) => {
+                let socket = *socket;
+                if self.network.transport(socket) == Transport::Stream {
+                    return self.with_network(|net, moment| net.read(moment, socket, into, peek)).map(stream);
+                }
+                let (length, whole, from) =
+                    self.with_network(|net, moment| net.receive_from(moment, socket, into, peek))?;
+                Ok(Received { length, whole, from: Some(Address::Internet(from)) })
+            }
+            Kind::Epoll(_) => Err(EINVAL),
+            Kind::PipeWriter(_) => Err(EBADF),
+        }
+    }
+
+    fn send(&mut self, id: ObjectId, from: &[u8], to: Option<std::net::SocketAddr>) -> Result<usize, Errno> {
+        match self.kind_mut(id)? {
+            Kind::Event(event) => {
+                let number = from.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes)).ok_or(EINVAL)?;
+                event.write(number)?;
+                self.touch(id, crate::objects::IN);
+                Ok(size_of::<u64>())
+            }
+            Kind::PipeWriter(pipe) => {
+                let pipe = *pipe;
+                self.write_pipe(pipe, from)
+            }
+            Kind::Unix(_) => self.write_unix(id, from),
+            Kind::Socket(socket) => {
+                let socket = *socket;
+                if self.network.transport(socket) == Transport::Stream {
+                    return self.with_network(|net, moment| net.write(moment, socket, from));
+                }
+                self.with_network(|net, moment| net.send_to(moment, socket, from, to))
+            }
+            Kind::Timer(_) | Kind::Epoll(_) => Err(EINVAL),
+            Kind::PipeReader(_) => Err(EBADF),
+        }
+    }
+
+    /// Whether a blocking write to it goes on until everything is written.
+    fn is_bytes(&self, id: ObjectId) -> bool {
+        match self.objects.get(id).map(|object| &object.kind) {
+            Some(Kind::Socket(socket)) => self.network.transport(*socket) == Transport::Stream,
+            Some(Kind::PipeWriter(_) | Kind::Unix(_)) => true,
+            _ => false,
+        }
+    }
+}
+
+/// What `read` of a counting descriptor does.
+fn read_number(into: &mut [u8], number: impl FnOnce() -> Result<u64, Errno>) -> Result<usize, Errno> {
+    let Some(place) = into.first_chunk_mut() else { return Err(EINVAL) };
+    *place = number()?.to_ne_bytes();
+    Ok(size_of::<u64>())
+}
+
+fn receive_call(me: ActorId, fd: c_int, id: ObjectId, into: &mut [u8], flags: c_int) -> Result<Received, Errno> {
+    let call = Call { me, fd, id, flags, bound: SO_RCVTIMEO };
+    let received = call.run(|world| world.receive(id, into, flags & MSG_PEEK != 0))?;
+    if matches!(lock().objects.get(id).map(|object| &object.kind), Some(Kind::Event(_))) {
+        lock().touch(id, crate::objects::OUT);
+    }
+    Ok(received)
+}
+
+fn send_call(
+    me: ActorId,
+    fd: c_int,
+    id: ObjectId,
+    from: &[u8],
+    flags: c_int,
+    to: Option<std::net::SocketAddr>,
+) -> Result<usize, Errno> {
+    let call = Call { me, fd, id, flags, bound: SO_SNDTIMEO };
+    let mut sent = call.run(|world| world.send(id, from, to))?;
+    let goes_on = sent < from.len() && lock().is_bytes(id) && flags & MSG_DONTWAIT == 0 && !is_nonblocking(fd);
+    while goes_on && sent < from.len() {
+        match call.run(|world| world.send(id, &from[sent..], to)) {
+            Ok(more) => sent += more,
+            // What was written counts; the error is found by the next call.
+            Err(_) => break,
+        }
+    }
+    Ok(sent)
+}
+
+/// The buffers of a call as one list.
+///
+/// # Safety
+///
+/// `parts` points to `count` valid entries.
+unsafe fn parts<'a>(parts: *const iovec, count: usize) -> &'a [iovec] {
+    if count == 0 {
+        return &[];
+    }
+    // SAFETY: as above.
+    unsafe { slice::from_raw_parts(parts, count) }
+}
+
+/// # Safety
+///
+/// Each part is readable.
+unsafe fn gather(parts: &[iovec]) -> Vec<u8> {
+    let mut all = Vec::new();
+    for part in parts {
+        let length = part.iov_len.min(MOST - all.len());
+        if length > 0 {
+            // SAFETY: as above.
+            all.extend_from_slice(unsafe { slice::from_raw_parts(part.iov_base.cast::<u8>(), length) });
+        }
+    }
+    all
+}
+
+/// # Safety
+///
+/// Each part is writable.
+unsafe fn scatter(bytes: &[u8], parts: &[iovec]) {
+    let mut rest = bytes;
+    for part in parts {
+        let (now, later) = rest.split_at(part.iov_len.min(rest.len()));
+        // SAFETY: as above, and there is room for them.
+        unsafe { part.iov_base.cast::<u8>().copy_from_nonoverlapping(now.as_ptr(), now.len()) };
+        rest = later;
+    }
+}
+
+fn room(parts: &[iovec]) -> usize {
+    parts.iter().map(|part| part.iov_len).sum::<usize>().min(MOST)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn read(fd: c_int, into: *mut c_void, length: size_t) -> ssize_t {
+    // SAFETY: the caller's contract is the C library's.
+    unsafe {
+        let Some((me, id)) = object(fd) else { return real::read(fd, into, length) };
+        let into = slice::from_raw_parts_mut(into.cast::<u8>(), length);
+        answer_size(receive_call(me, fd, id, into, 0).map(|received| received.length))
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
+    // SAFETY: the caller's contract is the C library's.
+    unsafe {
+        let Some((me, id)) = object(fd) else { return real::write(fd, from, length) };
+        let from = slice::from_raw_parts(from.cast::<u8>(), length);
+        answer_size(send_call(me, fd, id, from, 0, None))
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn readv(fd: c_int, list: *const iovec, count: c_int) -> ssize_t {
+    // SAFETY: the caller's contract is the C library's.
+    unsafe {
+        let Some((me, id)) = object(fd) else { return real::readv(fd, list, count) };
+        let list = parts(list, count as usize);
+        let mut bytes = vec![0; room(list)];
+        let received = receive_call(me, fd, id, &mut bytes, 0);
+        answer_size(received.map(|received| {
+            scatter(&bytes[..received.length], list);
+            received.length
+        }))
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn writev(fd: c_int, list: *const iovec, count: c_int) -> ssize_t {
+    // SAFETY: the caller's contract is the C library's.
+    unsafe {
+        let Some((me, id)) = object(fd) else { return real::writev(fd, list, count) };
+        let bytes = gather(parts(list, count as usize));
+        answer_size(send_call(me, fd, id, &bytes, 0, None))
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn recv(fd: c_int, into: *mut c_void, length: size_t, flags: c_int) -> ssize_t {
+    // SAFETY: the caller's contract is the C library's, in which this is the other without an address.
+    unsafe { recvfrom(fd, into, length, flags, std::ptr::null_mut(), std::ptr::null_mut()) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn recvfrom(
+    fd: c_int,
+    into: *mut c_void,
+    length: size_t,
+    flags: c_int,
+    from: *mut sockaddr,
+    from_length: *mut socklen_t,
+) -> ssize_t {
+    // SAFETY: the caller's contract is the C library's.
+    unsafe {
+        let Some((me, id)) = object(fd) else { return real::recvfrom(fd, into, length, flags, from, from_length) };
+        let into = slice::from_raw_parts_mut(into.cast::<u8>(), length);
+        answer_size(receive_call(me, fd, id, into, flags).map(|received| {
+            match &received.from {
+                Some(address) => address::write(address, from, from_length),
+                None if !from_length.is_null() => *from_length = 0,
+                None => {}
+            }
+            if flags & MSG_TRUNC == 0 { received.length } else { received.whole }
+        }))
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn send(fd: c_int, from: *const c_void, length: size_t, flags: c_int) -> ssize_t {
+    // SAFETY: the caller's contract is the C library's, in which this is the other without an address.
+    unsafe { sendto(fd, from, length, flags, std::ptr::null(), 0) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sendto(
+    fd: c_int,
+    from: *const c_void,
+    length: size_t,
+    flags: c_int,
+    to: *const sockaddr,
+    to_length: socklen_t,
+) -> ssize_t {
+    // SAFETY: the caller's contract is the C library's.
+    unsafe {
+        let Some((me, id)) = object(fd) else { return real::sendto(fd, from, length, flags, to, to_length) };
+        let from = slice::from_raw_parts(from.cast::<u8>(), length);
+        let to = match destination(to, to_length) {
+            Ok(to) => to,
+            Err(errno) => return fail(errno) as ssize_t,
+        };
+        answer_size(send_call(me, fd, id, from, flags, to))
+    }
+}
+
+/// # Safety
+///
+/// `to` is null or has so many bytes.
+unsafe fn destination(to: *const sockaddr, length: socklen_t) -> Result<Option<std::net::SocketAddr>, Errno> {
+    if to.is_null() || length == 0 {
+        return Ok(None);
+    }
+    // SAFETY: as above.
+    match unsafe { address::read(to, length)? } {
+        Address::Internet(to) => Ok(Some(to)),
+        Address::Unix(_) => Err(EINVAL),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
+    // SAFETY: the caller's contract is the C library's.
+    unsafe {
+        let Some((me, id)) = object(fd) else { return real::recvmsg(fd, message, flags) };
+        let message = &mut *message;
+        let list = parts(message.msg_iov, message.msg_iovlen);
+        let mut bytes = vec![0; room(list)];
+        answer_size(receive_call(me, fd, id, &mut bytes, flags).map(|received| {
+            scatter(&bytes[..received.length], list);
+            let (place, length) = (message.msg_name.cast(), &raw mut message.msg_namelen);
+            match &received.from {
+                Some(from) => address::write(from, place, length),
+                None => message.msg_namelen = 0,
+            }
+            // No descriptor and no header field travels beside the bytes.
+            message.msg_controllen = 0;
+            message.msg_flags = if received.whole > received.length { MSG_TRUNC } else { 0 };
+            if flags & MSG_TRUNC == 0 { received.length } else { received.whole }
+        }))
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
+    // SAFETY: the caller's contract is the C library's.
+    unsafe {
+        let Some((me, id)) = object(fd) else { return real::sendmsg(fd, message, flags) };
+        let message = &*message;
+        let bytes = gather(parts(message.msg_iov, message.msg_iovlen));
+        if bytes.len() == MOST {
+            let is_bytes = lock().is_bytes(id);
+            if !is_bytes {
+                return fail(EMSGSIZE) as ssize_t;
+            }
+        }
+        match destination(message.msg_name.cast(), message.msg_namelen) {
+            Ok(to) => answer_size(send_call(me, fd, id, &bytes, flags, to)),
+            Err(errno) => fail(errno) as ssize_t,
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn recvmmsg(
+    fd: c_int,
+    messages: *mut mmsghdr,
+    count: c_uint,
+    flags: c_int,
+    timeout: *mut timespec,
+) -> c_int {
+    // SAFETY: the caller's contract is the C library's.
+    unsafe {
+        if object(fd).is_none() {
+            return real::recvmmsg(fd, messages, count, flags, timeout);
+        }
+        let mut done = 0;
+        for message in slice::from_raw_parts_mut(messages, count as usize) {
+            // Only the first one may wait.
+            let flags = if done == 0 { flags } else { flags | MSG_DONTWAIT };
+            let length = recvmsg(fd, &raw mut message.msg_hdr, flags);
+            if length < 0 {
+                break;
+            }
+            message.msg_len = length as c_uint;
+            done += 1;
+        }
+        if done == 0 && count > 0 { -1 } else { done }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sendmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int {
+    // SAFETY: the caller's contract is the C library's.
+    unsafe {
+        if object(fd).is_none() {
+            return real::sendmmsg(fd, messages, count, flags);
+        }
+        let mut done = 0;
+        for message in slice::from_raw_parts_mut(messages, count as usize) {
+            let length = sendmsg(fd, &raw const message.msg_hdr, flags);
+            if length < 0 {
+                break;
+            }
+            message.msg_len = length as c_uint;
+            done += 1;
+        }
+        if done == 0 && count > 0 { -1 } else { done }
+    }
+}

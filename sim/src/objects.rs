@@ -1,0 +1,286 @@
+//! What a descriptor of the run stands for.
+//!
+//! Each descriptor is also a real one of the same kind, which nothing is ever sent through. The kernel gives it its
+//! number, keeps its flags and socket options, and copies it for `dup`; only transfers, readiness and addresses are
+//! answered here.
+
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+
+use libc::{EBADF, EINVAL, EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT, EPOLLRDHUP};
+
+use crate::network::{Errno, SocketId};
+use crate::real;
+use crate::world::World;
+use crate::world::actor::{ActorId, Wake};
+
+pub(crate) mod epoll;
+pub(crate) mod event;
+pub(crate) mod pipe;
+pub(crate) mod timer;
+pub(crate) mod unix;
+
+use epoll::Epoll;
+use event::Event;
+use pipe::{Pipe, PipeId};
+use timer::Timer;
+use unix::UnixSocket;
+
+pub(crate) const IN: u32 = EPOLLIN as u32;
+pub(crate) const OUT: u32 = EPOLLOUT as u32;
+pub(crate) const ERR: u32 = EPOLLERR as u32;
+pub(crate) const HUP: u32 = EPOLLHUP as u32;
+pub(crate) const RDHUP: u32 = EPOLLRDHUP as u32;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ObjectId(pub(crate) usize);
+
+pub(crate) struct Object {
+    pub(crate) kind: Kind,
+    pub(crate) host: usize,
+    /// Descriptors that stand for it.
+    descriptors: Vec<c_int>,
+    /// Actors that wait for it by `poll` or in a blocking call.
+    waiters: Vec<ActorId>,
+    /// The epolls that watch it, each with the descriptor by which it was added.
+    watched_by: Vec<(ObjectId, c_int)>,
+}
+
+pub(crate) enum Kind {
+    Event(Event),
+    Timer(Timer),
+    Epoll(Epoll),
+    /// TCP or UDP.
+    Socket(SocketId),
+    PipeReader(PipeId),
+    PipeWriter(PipeId),
+    Unix(UnixSocket),
+}
+
+#[derive(Default)]
+pub(crate) struct Objects {
+    slots: Vec<Option<Object>>,
+    of_descriptor: BTreeMap<c_int, ObjectId>,
+    of_socket: BTreeMap<SocketId, ObjectId>,
+    pub(crate) pipes: Vec<Pipe>,
+    pub(crate) unix_names: BTreeMap<(usize, Vec<u8>), ObjectId>,
+}
+
+impl Objects {
+    pub(crate) fn of_socket(&self, socket: SocketId) -> Option<ObjectId> {
+        self.of_socket.get(&socket).copied()
+    }
+
+    pub(crate) fn of_descriptor(&self, fd: c_int) -> Option<ObjectId> {
+        self.of_descriptor.get(&fd).copied()
+    }
+
+    pub(crate) fn get(&self, id: ObjectId) -> Option<&Object> {
+        self.slots.get(id.0)?.as_ref()
+    }
+
+    pub(crate) fn get_mut(&mut self, id: ObjectId) -> Option<&mut Object> {
+        self.slots.get_mut(id.0)?.as_mut()
+    }
+
+    /// Lets one more descriptor stand for `id`.
+    fn attach(&mut self, fd: c_int, id: ObjectId) {
+        if let Some(object) = self.get_mut(id) {
+            object.descriptors.push(fd);
+            self.of_descriptor.insert(fd, id);
+        }
+    }
+}
+
+impl World {
+    /// Makes an object for the descriptor `fd`.
+    pub(crate) fn add_object(&mut self, fd: c_int, kind: Kind) -> ObjectId {
+        let id = ObjectId(self.objects.slots.len());
+        if let Kind::Socket(socket) = kind {
+            self.objects.of_socket.insert(socket, id);
+        }
+        let host = self.actors[self.running.0].host;
+        let object = Object { kind, host, descriptors: Vec::new(), waiters: Vec::new(), watched_by: Vec::new() };
+        // Numbers are not used again: what still names an old object must not find a new one.
+        self.objects.slots.push(Some(object));
+        self.objects.attach(fd, id);
+        id
+    }
+
+    /// `copy` is a further descriptor of what `fd` stands for. Closes what `copy` stood for before.
+    pub(crate) fn copy_descriptor(&mut self, fd: c_int, copy: c_int) {
+        let Some(id) = self.objects.of_descriptor(fd) else { return };
+        self.forget_descriptor(copy);
+        self.objects.attach(copy, id);
+    }
+
+    /// The descriptor `fd` is closed. The object goes with its last one.
+    pub(crate) fn forget_descriptor(&mut self, fd: c_int) {
+        let Some(id) = self.objects.of_descriptor.remove(&fd) else { return };
+        let Some(object) = self.objects.get_mut(id) else { return };
+        object.descriptors.retain(|other| *other != fd);
+        if object.descriptors.is_empty() {
+            self.drop_object(id, fd);
+        }
+    }
+
+    fn drop_object(&mut self, id: ObjectId, last: c_int) {
+        let Some(object) = self.objects.slots[id.0].take() else { return };
+        for (epoll, fd) in object.watched_by {
+            if let Some(epoll) = self.epoll_mut(epoll) {
+                epoll.remove(fd);
+            }
+        }
+        for waiter in object.waiters {
+            self.make_ready(waiter, Wake::Ready);
+        }
+        match object.kind {
+            Kind::Socket(socket) => {
+                self.objects.of_socket.remove(&socket);
+                let linger = linger_of(last);
+                self.with_network(|network, moment| network.close(moment, socket, linger));
+            }
+            Kind::PipeReader(pipe) => self.close_reader(pipe),
+            Kind::PipeWriter(pipe) => self.close_writer(pipe),
+            Kind::Unix(socket) => self.close_unix(id, object.host, socket),
+            Kind::Epoll(epoll) => {
+                for (_, watched) in epoll.watched() {
+                    if let Some(watched) = self.objects.get_mut(watched) {
+                        watched.watched_by.retain(|(by, _)| *by != id);
+                    }
+                }
+            }
+            Kind::Event(_) | Kind::Timer(_) => {}
+        }
+    }
+
+    /// Closes all descriptors of a host that has crashed. The network sees to its sockets.
+    pub(crate) fn close_all_of(&mut self, host: usize) {
+        let all = self.objects.slots.iter().flatten();
+        let fds: Vec<c_int> =
+            all.filter(|object| object.host == host).flat_map(|object| object.descriptors.clone()).collect();
+        for fd in fds {
+            self.forget_descriptor(fd);
+            // SAFETY: the descriptor is the run's own, and all threads that used it are gone.
+            unsafe { real::close(fd) };
+        }
+    }
+
+    /// Something happened to an object: `bits` says what, as the system's wakeup of a watching epoll does.
+    pub(crate) fn touch(&mut self, id: ObjectId, bits: u32) {
+        let Some(object) = self.objects.get_mut(id) else { return };
+        let waiters = std::mem::take(&mut object.waiters);
+        let watched_by = object.watched_by.clone();
+        for waiter in waiters {
+            self.make_ready(waiter, Wake::Ready);
+        }
+        for (epoll, fd) in watched_by {
+            if self.epoll_mut(epoll).is_some_and(|epoll| epoll.note(fd, bits)) {
+                self.touch(epoll, IN);
+            }
+        }
+    }
+
+    /// What `poll` would say of an object, as the bits of epoll.
+    pub(crate) fn readiness(&self, id: ObjectId) -> u32 {
+        let Some(object) = self.objects.get(id) else { return 0 };
+        match &object.kind {
+            Kind::Event(event) => event.readiness(),
+            Kind::Timer(timer) => timer.readiness(),
+            Kind::Epoll(epoll) => epoll.readiness(|id| self.readiness(id)),
+            Kind::Socket(socket) => self.network.readiness(*socket),
+            Kind::PipeReader(pipe) => self.objects.pipes[pipe.0].reader_readiness(),
+            Kind::PipeWriter(pipe) => self.objects.pipes[pipe.0].writer_readiness(),
+            Kind::Unix(socket) => self.unix_readiness(socket),
+        }
+    }
+
+    /// Notes that `actor` waits for these objects.
+    pub(crate) fn add_waiter(&mut self, objects: &[ObjectId], actor: ActorId) {
+        for id in objects {
+            if let Some(object) = self.objects.get_mut(*id) {
+                object.waiters.push(actor);
+            }
+        }
+    }
+
+    pub(crate) fn remove_waiter(&mut self, objects: &[ObjectId], actor: ActorId) {
+        for id in objects {
+            if let Some(object) = self.objects.get_mut(*id) {
+                object.waiters.retain(|waiter| *waiter != actor);
+            }
+        }
+    }
+
+    pub(crate) fn epoll_mut(&mut self, id: ObjectId) -> Option<&mut Epoll> {
+        match &mut self.objects.get_mut(id)?.kind {
+            Kind::Epoll(epoll) => Some(epoll),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn watch(&mut self, watched: ObjectId, epoll: ObjectId, fd: c_int) {
+        if let Some(object) = self.objects.get_mut(watched) {
+            object.watched_by.push((epoll, fd));
+        }
+    }
+
+    pub(crate) fn unwatch(&mut self, watched: ObjectId, epoll: ObjectId, fd: c_int) {
+        if let Some(object) = self.objects.get_mut(watched) {
+            object.watched_by.retain(|by| *by != (epoll, fd));
+        }
+    }
+
+    /// The object in words, for a report.
+    pub(crate) fn describe(&self, id: ObjectId) -> String {
+        let Some(object) = self.objects.get(id) else { return "a closed descriptor".to_owned() };
+        match &object.kind {
+            Kind::Event(_) => "an eventfd".to_owned(),
+            Kind::Timer(_) => "a timerfd".to_owned(),
+            Kind::Epoll(epoll) => {
+                let sockets = epoll.watched().filter_map(|(_, watched)| match self.objects.get(watched)?.kind {
+                    Kind::Socket(_) | Kind::Unix(_) => Some(self.describe(watched)),
+                    _ => None,
+                });
+                let sockets: Vec<String> = sockets.collect();
+                match sockets.as_slice() {
+                    [] => "an epoll without sockets".to_owned(),
+                    some => format!("an epoll with {}", some.join(" and ")),
+                }
+            }
+            Kind::Socket(socket) => {
+                let local = self.network.local_address(*socket);
+                match self.network.peer_address(*socket) {
+                    _ if self.network.is_listening(*socket) => format!("connections to {local}"),
+                    Some(peer) => format!("the socket {local} – {peer}"),
+                    None => format!("the socket {local}"),
+                }
+            }
+            Kind::PipeReader(_) | Kind::PipeWriter(_) => "a pipe".to_owned(),
+            Kind::Unix(_) => "a Unix socket".to_owned(),
+        }
+    }
+
+    /// The kind of `fd`'s object, or the error of a call that is not for it.
+    pub(crate) fn kind_mut(&mut self, id: ObjectId) -> Result<&mut Kind, Errno> {
+        self.objects.get_mut(id).map(|object| &mut object.kind).ok_or(EBADF)
+    }
+
+    pub(crate) fn socket_of(&self, id: ObjectId) -> Result<SocketId, Errno> {
+        match self.objects.get(id).ok_or(EBADF)?.kind {
+            Kind::Socket(socket) => Ok(socket),
+            _ => Err(EINVAL),
+        }
+    }
+}
+
+/// The value of `SO_LINGER`, in seconds, if it is on.
+fn linger_of(fd: c_int) -> Option<u32> {
+    let mut linger = libc::linger { l_onoff: 0, l_linger: 0 };
+    let mut length = size_of::<libc::linger>() as libc::socklen_t;
+    // SAFETY: the option has this type, and both places are ours.
+    let result = unsafe {
+        real::getsockopt(fd, libc::SOL_SOCKET, libc::SO_LINGER, (&raw mut linger).cast(), &raw mut length)
+    };
+    (result == 0 && linger.l_onoff != 0).then_some(linger.l_linger as u32)
+}

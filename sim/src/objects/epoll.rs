@@ -1,0 +1,136 @@
+//! `epoll`, level- and edge-triggered.
+//!
+//! A registration is *pending* from the moment at which something happens to its object until a wait finds that
+//! nothing of interest is left, or, where it is edge-triggered, until a wait has reported it.
+//!
+//! | event | before | after |
+//! |---|---|---|
+//! | added or changed, and the object is ready for it | any | pending |
+//! | the object is touched, by a bit of interest | any but disabled | pending |
+//! | a wait, object not ready any more | pending | idle |
+//! | a wait reports it, edge-triggered | pending | idle |
+//! | a wait reports it, level-triggered | pending | pending, behind the others |
+//! | a wait reports it, one-shot | pending | disabled until it is changed |
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::c_int;
+
+use libc::{EPOLLET, EPOLLONESHOT};
+
+use super::{ERR, HUP, IN, ObjectId};
+
+const EDGE: u32 = EPOLLET as u32;
+const ONE_SHOT: u32 = EPOLLONESHOT as u32;
+/// The bits that say how, and not for what.
+const MODES: u32 = EDGE | ONE_SHOT | libc::EPOLLWAKEUP as u32 | libc::EPOLLEXCLUSIVE as u32;
+
+#[derive(Default)]
+pub(crate) struct Epoll {
+    registrations: BTreeMap<c_int, Registration>,
+    /// Descriptors of pending registrations, in the order in which they became so.
+    pending: VecDeque<c_int>,
+}
+
+struct Registration {
+    object: ObjectId,
+    events: u32,
+    data: u64,
+    is_pending: bool,
+}
+
+impl Registration {
+    /// For what it waits; 0 when it is disabled.
+    fn interest(&self) -> u32 {
+        match self.events & !MODES {
+            0 if self.events & ONE_SHOT != 0 => 0,
+            interest => interest | ERR | HUP,
+        }
+    }
+}
+
+impl Epoll {
+    /// Adds a registration or changes it. `ready` is what the object is ready for.
+    pub(crate) fn set(&mut self, fd: c_int, object: ObjectId, events: u32, data: u64, ready: u32) {
+        let was_pending = self.registrations.get(&fd).is_some_and(|registration| registration.is_pending);
+        let registration = Registration { object, events, data, is_pending: was_pending };
+        let is_ready = registration.interest() & ready != 0;
+        self.registrations.insert(fd, registration);
+        if is_ready {
+            self.add_pending(fd);
+        }
+    }
+
+    pub(crate) fn remove(&mut self, fd: c_int) -> Option<ObjectId> {
+        self.pending.retain(|pending| *pending != fd);
+        self.registrations.remove(&fd).map(|registration| registration.object)
+    }
+
+    pub(crate) fn object_of(&self, fd: c_int) -> Option<ObjectId> {
+        self.registrations.get(&fd).map(|registration| registration.object)
+    }
+
+    /// The descriptors and objects that it watches.
+    pub(crate) fn watched(&self) -> impl Iterator<Item = (c_int, ObjectId)> + '_ {
+        self.registrations.iter().map(|(fd, registration)| (*fd, registration.object))
+    }
+
+    /// Something happened to the object of `fd`. Returns whether that is of interest.
+    pub(crate) fn note(&mut self, fd: c_int, bits: u32) -> bool {
+        let concerned = self.registrations.get(&fd).is_some_and(|it| it.interest() & bits != 0);
+        if concerned {
+            self.add_pending(fd);
+        }
+        concerned
+    }
+
+    fn add_pending(&mut self, fd: c_int) {
+        if let Some(registration) = self.registrations.get_mut(&fd)
+            && !registration.is_pending
+        {
+            registration.is_pending = true;
+            self.pending.push_back(fd);
+        }
+    }
+
+    pub(crate) fn readiness(&self, ready: impl Fn(ObjectId) -> u32) -> u32 {
+        let any = self.pending.iter().any(|fd| {
+            self.registrations.get(fd).is_some_and(|it| it.interest() & ready(it.object) != 0)
+        });
+        if any { IN } else { 0 }
+    }
+
+    /// The objects of pending registrations, for [`Epoll::wait`].
+    pub(crate) fn pending_objects(&self) -> Vec<ObjectId> {
+        self.pending.iter().filter_map(|fd| self.object_of(*fd)).collect()
+    }
+
+    /// Reports up to `room` events, each as its bits and its user's data. `ready` has what the objects that
+    /// [`Epoll::pending_objects`] named are ready for.
+    pub(crate) fn wait(&mut self, room: usize, ready: &[u32]) -> Vec<(u32, u64)> {
+        let mut events = Vec::new();
+        let mut again = Vec::new();
+        for ready in ready {
+            if events.len() == room {
+                break;
+            }
+            let Some(fd) = self.pending.pop_front() else { break };
+            let Some(registration) = self.registrations.get_mut(&fd) else { continue };
+            let bits = registration.interest() & ready;
+            if bits == 0 {
+                registration.is_pending = false;
+                continue;
+            }
+            events.push((bits, registration.data));
+            if registration.events & ONE_SHOT != 0 {
+                registration.events &= MODES;
+                registration.is_pending = false;
+            } else if registration.events & EDGE != 0 {
+                registration.is_pending = false;
+            } else {
+                again.push(fd);
+            }
+        }
+        self.pending.extend(again);
+        events
+    }
+}

@@ -1,0 +1,122 @@
+//! Bytes on their way within one host: pipes, and each direction of a Unix socket.
+
+use std::collections::VecDeque;
+
+use libc::{EAGAIN, EPIPE};
+
+use super::{ERR, HUP, IN, OUT, ObjectId};
+use crate::network::Errno;
+use crate::world::World;
+
+/// The place of a pipe in [`Objects::pipes`](super::Objects::pipes).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PipeId(pub(crate) usize);
+
+/// The room in a pipe, in bytes, as on Linux.
+const ROOM: usize = 65_536;
+/// A write of up to so many bytes is whole or not at all, as POSIX asks of pipes; `PIPE_BUF` on Linux.
+const WHOLE: usize = 4_096;
+
+#[derive(Default)]
+pub(crate) struct Pipe {
+    bytes: VecDeque<u8>,
+    /// The objects of both ends, while they are open.
+    pub(crate) reader: Option<ObjectId>,
+    pub(crate) writer: Option<ObjectId>,
+}
+
+impl Pipe {
+    pub(crate) fn reader_readiness(&self) -> u32 {
+        let readable = if self.bytes.is_empty() { 0 } else { IN };
+        let over = if self.writer.is_none() { HUP } else { 0 };
+        readable | over
+    }
+
+    pub(crate) fn writer_readiness(&self) -> u32 {
+        let writable = if self.room() >= WHOLE { OUT } else { 0 };
+        let over = if self.reader.is_none() { ERR | OUT } else { 0 };
+        writable | over
+    }
+
+    pub(crate) fn unread(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn room(&self) -> usize {
+        ROOM - self.bytes.len()
+    }
+
+    fn read(&mut self, into: &mut [u8], peek: bool) -> Result<usize, Errno> {
+        if into.is_empty() {
+            return Ok(0);
+        }
+        if self.bytes.is_empty() {
+            return if self.writer.is_some() { Err(EAGAIN) } else { Ok(0) };
+        }
+        let length = into.len().min(self.bytes.len());
+        for (place, byte) in into.iter_mut().zip(&self.bytes) {
+            *place = *byte;
+        }
+        if !peek {
+            self.bytes.drain(..length);
+        }
+        Ok(length)
+    }
+
+    fn write(&mut self, from: &[u8]) -> Result<usize, Errno> {
+        if self.reader.is_none() {
+            return Err(EPIPE);
+        }
+        let room = self.room();
+        if !from.is_empty() && (room == 0 || (from.len() <= WHOLE && room < from.len())) {
+            return Err(EAGAIN);
+        }
+        let length = from.len().min(room);
+        self.bytes.extend(&from[..length]);
+        Ok(length)
+    }
+}
+
+impl World {
+    pub(crate) fn add_pipe(&mut self) -> PipeId {
+        self.objects.pipes.push(Pipe::default());
+        PipeId(self.objects.pipes.len() - 1)
+    }
+
+    pub(crate) fn read_pipe(&mut self, id: PipeId, into: &mut [u8], peek: bool) -> Result<usize, Errno> {
+        let pipe = &mut self.objects.pipes[id.0];
+        let was_writable = pipe.room() >= WHOLE;
+        let read = pipe.read(into, peek)?;
+        let is_writable = pipe.room() >= WHOLE;
+        if let (Some(writer), false, true) = (pipe.writer, was_writable, is_writable) {
+            self.touch(writer, OUT);
+        }
+        Ok(read)
+    }
+
+    pub(crate) fn write_pipe(&mut self, id: PipeId, from: &[u8]) -> Result<usize, Errno> {
+        let pipe = &mut self.objects.pipes[id.0];
+        let written = pipe.write(from)?;
+        if let (Some(reader), true) = (pipe.reader, written > 0) {
+            self.touch(reader, IN);
+        }
+        Ok(written)
+    }
+
+    pub(crate) fn close_reader(&mut self, id: PipeId) {
+        let pipe = &mut self.objects.pipes[id.0];
+        pipe.reader = None;
+        pipe.bytes = VecDeque::new();
+        if let Some(writer) = pipe.writer {
+            self.touch(writer, OUT | ERR | HUP);
+        }
+    }
+
+    pub(crate) fn close_writer(&mut self, id: PipeId) {
+        let pipe = &mut self.objects.pipes[id.0];
+        pipe.writer = None;
+        if let Some(reader) = pipe.reader {
+            self.touch(reader, IN | HUP);
+        }
+    }
+}

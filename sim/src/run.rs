@@ -1,0 +1,123 @@
+//! One run: what the process of one seed does.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::env;
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use crate::choices::Choices;
+use crate::interpose;
+use crate::network::Nanos;
+use crate::runner::mask::Mask;
+use crate::scenario::Sim;
+use crate::world::actor::{ActorId, State, Waits, set_current};
+use crate::world::plan::calm_kinds;
+use crate::world::{self, lock, turn, watch};
+
+thread_local! {
+    /// What the last panic of this thread said, and where.
+    static LAST_PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// The file for the report, if this process is to make one run.
+pub(crate) fn report_path() -> Option<PathBuf> {
+    env::var_os("LITEN_SIM_REPORT").map(PathBuf::from)
+}
+
+/// Makes the run and ends the process.
+pub(crate) fn run(report: PathBuf, limit: Nanos, cpus: Option<usize>, scenario: impl FnOnce(Sim)) -> ! {
+    let seed = env::var("LITEN_SIM_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed: u64 = seed.expect("liten-sim: LITEN_SIM_SEED is not a number");
+    let mask = match env::var_os("LITEN_SIM_WITHOUT") {
+        Some(path) => Mask::read_from(Path::new(&path)).unwrap_or_else(|error| panic!("liten-sim: {error}")),
+        None => Mask::default(),
+    };
+    let calm = env::var("LITEN_SIM_CALM").map_or_else(|_| BTreeSet::new(), |list| calm_kinds(&list));
+    watch::start(report).expect("liten-sim: start the watching thread");
+    interpose::thread::prepare();
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        note_panic(info);
+        usual(info);
+    }));
+    world::begin(Choices::new(seed, mask.keys, mask.only, calm), limit);
+    if let Some(cpus) = cpus {
+        lock().plan.cpus = cpus;
+    }
+    become_scenario();
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        scenario(Sim::new());
+        wait_for_clients();
+    }));
+    match result {
+        Ok(()) => lock().end_passed(),
+        Err(payload) => lock().end_failed(told_by(&*payload)),
+    }
+}
+
+/// Makes this thread the first of the run, on a host of its own.
+fn become_scenario() {
+    let mut world = lock();
+    let host = world.add_host("scenario", None, false, 1);
+    let id = world.add_actor(host);
+    world.ready.clear();
+    world.actors[id.0].state = State::Running;
+    world.running = id;
+    // What follows is checked at once: whether the linker has taken our functions.
+    let before = world.now;
+    drop(world);
+    set_current(Some(id));
+    let _ = std::time::Instant::now();
+    let mut world = lock();
+    if world.now == before {
+        let message = "the C library's functions are not replaced; does the program use them from a shared library?";
+        world.end_refused(message.to_owned());
+    }
+}
+
+fn wait_for_clients() {
+    let mut world = lock();
+    while !world.clients_ended() {
+        (world, _) = turn::sleep(world, ActorId(0), Waits::Clients, None);
+    }
+}
+
+fn note_panic(info: &PanicHookInfo<'_>) {
+    let place = info.location().map(|place| format!("{}:{}", place.file(), place.line())).unwrap_or_default();
+    let said = text_of(info.payload()).unwrap_or("a panic without a text");
+    LAST_PANIC.with_borrow_mut(|last| *last = format!("panicked at {place}: {said}"));
+}
+
+/// What a caught panic said.
+pub(crate) fn told_by(payload: &(dyn Any + Send)) -> String {
+    let noted = LAST_PANIC.take();
+    if !noted.is_empty() {
+        return noted;
+    }
+    // It was thrown by `resume_unwind`, which calls no hook: a task's panic that was handed on.
+    format!("panicked: {}", text_of(payload).unwrap_or("without a text"))
+}
+
+fn text_of(payload: &(dyn Any + Send)) -> Option<&str> {
+    payload.downcast_ref::<String>().map(String::as_str).or(payload.downcast_ref::<&str>().copied())
+}
+
+/// Runs the main function of `host` on a thread of its own.
+pub(crate) fn start_host(host: usize) {
+    let (name, main) = {
+        let mut world = lock();
+        world.hosts[host].has_ended = false;
+        world.next_host = Some(host);
+        (world.hosts[host].name.clone(), world.hosts[host].main.clone())
+    };
+    let Some(main) = main else { return };
+    let body = move || match catch_unwind(AssertUnwindSafe(|| main())) {
+        Ok(true) => turn::exit_host(0),
+        Ok(false) => lock().end_failed("the main function failed; its error is in the output".to_owned()),
+        Err(payload) => lock().end_failed(told_by(&*payload)),
+    };
+    let thread = std::thread::Builder::new().name("main".to_owned()).spawn(body);
+    thread.unwrap_or_else(|error| panic!("liten-sim: start the host {name}: {error}"));
+}

@@ -1,0 +1,270 @@
+//! What a scenario is written with: hosts, and what happens to them.
+
+use std::process::{ExitCode, Termination};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::choices::{Chance, Kind};
+use crate::network::Nanos;
+use crate::run::start_host;
+use crate::world::actor::{ActorId, Waits};
+use crate::world::{World, lock, turn};
+
+/// The run that the calling code is part of.
+///
+/// The scenario gets it. It can be copied, and used on every thread of the run.
+#[derive(Clone, Copy, Debug)]
+pub struct Sim(());
+
+impl Sim {
+    pub(crate) fn new() -> Self {
+        Sim(())
+    }
+
+    /// Starts a host that may run as long as the others do, such as a server.
+    ///
+    /// `main` is an ordinary main function; it may build a runtime, as `#[tokio::main]` does. A host whose main
+    /// function returns has ended, with all its threads. An error that it returns fails the run.
+    ///
+    /// # Panics
+    ///
+    /// When there is a host of this name.
+    pub fn host<R: Termination>(self, name: &str, main: impl Fn() -> R + Send + Sync + 'static) {
+        self.add(name, main, false);
+    }
+
+    /// Starts a host for whose end the run waits.
+    ///
+    /// # Panics
+    ///
+    /// When there is a host of this name.
+    pub fn client<R: Termination>(self, name: &str, main: impl Fn() -> R + Send + Sync + 'static) {
+        self.add(name, main, true);
+    }
+
+    fn add<R: Termination>(self, name: &str, main: impl Fn() -> R + Send + Sync + 'static, is_client: bool) {
+        // An error is printed by `report`, as at the end of a process.
+        let main = Arc::new(move || main().report() == ExitCode::SUCCESS);
+        let host = {
+            let mut world = lock();
+            let cpus = world.plan.cpus;
+            world.add_host(name, Some(main), is_client, cpus)
+        };
+        start_host(host);
+    }
+
+    /// Ends a host as a killed process ends: no destructor runs, and the system closes its sockets.
+    ///
+    /// A static of the program is as the host left it. A lock in one that the host held stays locked.
+    ///
+    /// # Panics
+    ///
+    /// When there is no host of this name, or it is the caller's own.
+    pub fn crash(self, name: &str) {
+        let mut world = lock();
+        let host = world.find(name);
+        assert!(host != world.running_host(), "liten-sim: `{name}` cannot crash itself; it may call `exit`");
+        world.fault(format!("crash {name}"));
+        world.crash(host);
+    }
+
+    /// Calls the main function of a host again, which has crashed, lost its power or ended.
+    ///
+    /// # Panics
+    ///
+    /// When there is no host of this name, or it still runs.
+    pub fn restart(self, name: &str) {
+        let host = {
+            let mut world = lock();
+            let host = world.find(name);
+            assert!(world.hosts[host].has_ended, "liten-sim: `{name}` still runs; let it crash first");
+            world.fault(format!("restart {name}"));
+            let network = world.hosts[host].network;
+            world.network.power_on(network);
+            host
+        };
+        start_host(host);
+    }
+
+    /// Ends a host as a loss of power does: its peers are told nothing.
+    ///
+    /// # Panics
+    ///
+    /// As [`crash`](Self::crash).
+    pub fn power_off(self, name: &str) {
+        let mut world = lock();
+        let host = world.find(name);
+        assert!(host != world.running_host(), "liten-sim: `{name}` cannot turn its own power off");
+        world.fault(format!("power off {name}"));
+        let network = world.hosts[host].network;
+        world.network.power_off(network);
+        world.crash(host);
+    }
+
+    /// Stops all threads of a host where they are, as a suspended machine does. Time goes on without them.
+    ///
+    /// # Panics
+    ///
+    /// When there is no host of this name, or it is the caller's own.
+    pub fn pause(self, name: &str) {
+        let mut world = lock();
+        let host = world.find(name);
+        assert!(host != world.running_host(), "liten-sim: `{name}` cannot pause itself");
+        world.fault(format!("pause {name}"));
+        world.hosts[host].is_paused = true;
+    }
+
+    /// Lets the threads of a paused host go on.
+    ///
+    /// # Panics
+    ///
+    /// When there is no host of this name.
+    pub fn resume(self, name: &str) {
+        let mut world = lock();
+        let host = world.find(name);
+        world.fault(format!("resume {name}"));
+        world.hosts[host].is_paused = false;
+    }
+
+    /// Loses every packet between two hosts, until [`heal`](Self::heal).
+    ///
+    /// # Panics
+    ///
+    /// When there is no host of one of the names.
+    pub fn partition(self, one: &str, other: &str) {
+        self.partition_one_way(one, other);
+        self.partition_one_way(other, one);
+    }
+
+    /// Loses every packet on the way from one host to another.
+    ///
+    /// # Panics
+    ///
+    /// As [`partition`](Self::partition).
+    pub fn partition_one_way(self, from: &str, to: &str) {
+        let mut world = lock();
+        world.fault(format!("partition {from} → {to}"));
+        world.link(from, to, |link| link.partitioned = true);
+    }
+
+    /// Ends what [`partition`](Self::partition) did, in both directions.
+    ///
+    /// # Panics
+    ///
+    /// As [`partition`](Self::partition).
+    pub fn heal(self, one: &str, other: &str) {
+        let mut world = lock();
+        world.fault(format!("heal {one} ↔ {other}"));
+        world.link(one, other, |link| link.partitioned = false);
+        world.link(other, one, |link| link.partitioned = false);
+    }
+
+    /// Loses about so many packets of each link: 0.01 is one in a hundred.
+    ///
+    /// # Panics
+    ///
+    /// When `share` is not between 0 and 1.
+    pub fn set_loss(self, share: f64) {
+        assert!((0.0..=1.0).contains(&share), "liten-sim: a share is between 0 and 1");
+        let chance = Chance((share * 65_536.0) as u32);
+        lock().every_link(|link| link.loss = chance);
+    }
+
+    /// Lets each packet travel for at least `least`, and now and then for up to `most`.
+    ///
+    /// # Panics
+    ///
+    /// When `most` is less than `least`.
+    pub fn set_latency(self, least: Duration, most: Duration) {
+        assert!(least <= most, "liten-sim: the longest latency is less than the shortest");
+        let (least, jitter) = (nanos(least), nanos(most - least));
+        lock().every_link(|link| {
+            link.latency = least;
+            link.jitter = jitter;
+        });
+    }
+
+    /// Ends all disturbances: links are healed and lose nothing, paused hosts go on, no thread is held up. Then every
+    /// client must come to its end within this time.
+    ///
+    /// Call it at the end of a scenario to find programs that do no harm but never recover.
+    ///
+    /// # Panics
+    ///
+    /// When a client has not ended by then.
+    pub fn settle(self, within: Duration) {
+        let mut world = lock();
+        world.fault("settle".to_owned());
+        world.choices.be_calm();
+        world.every_link(|link| {
+            link.partitioned = false;
+            link.held = false;
+            link.loss = Chance::NEVER;
+        });
+        world.hosts.iter_mut().for_each(|host| host.is_paused = false);
+        let deadline = world.now.saturating_add(nanos(within));
+        while !world.clients_ended() && world.now < deadline {
+            (world, _) = turn::sleep(world, ActorId(0), Waits::Clients, Some(deadline));
+        }
+        if !world.clients_ended() {
+            let left = world.hosts.iter().filter(|host| host.is_client && !host.has_ended);
+            let left: Vec<&str> = left.map(|host| host.name.as_str()).collect();
+            let message = format!("not at rest {within:?} after all disturbances ended: {}", left.join(", "));
+            world.end_failed(message);
+        }
+    }
+
+    /// The virtual time since the run began.
+    pub fn now(self) -> Duration {
+        Duration::from_nanos(lock().now)
+    }
+
+    /// A number that the seed decides.
+    pub fn random(self) -> u64 {
+        lock().draw_for_running(Kind::Program).next()
+    }
+
+    /// A number below `bound` that the seed decides.
+    ///
+    /// # Panics
+    ///
+    /// When `bound` is 0.
+    pub fn random_below(self, bound: u64) -> u64 {
+        assert!(bound > 0, "liten-sim: no number is below 0");
+        lock().draw_for_running(Kind::Program).below(bound)
+    }
+}
+
+impl World {
+    fn find(&self, name: &str) -> usize {
+        match self.host_named(name) {
+            Some(host) => host,
+            None => panic!("liten-sim: there is no host named `{name}`"),
+        }
+    }
+
+    fn fault(&mut self, text: String) {
+        let now = self.now;
+        self.choices.note(crate::choices::entity(&text));
+        self.faults.push((now, text));
+    }
+
+    fn link(&mut self, from: &str, to: &str, change: impl FnOnce(&mut crate::network::Link)) {
+        let (from, to) = (self.find(from), self.find(to));
+        let (from, to) = (self.hosts[from].network, self.hosts[to].network);
+        change(self.network.link_mut(from, to));
+    }
+
+    fn every_link(&mut self, mut change: impl FnMut(&mut crate::network::Link)) {
+        let hosts: Vec<_> = self.hosts.iter().map(|host| host.network).collect();
+        for from in &hosts {
+            for to in hosts.iter().filter(|to| *to != from) {
+                change(self.network.link_mut(*from, *to));
+            }
+        }
+    }
+}
+
+fn nanos(time: Duration) -> Nanos {
+    Nanos::try_from(time.as_nanos()).unwrap_or(Nanos::MAX)
+}

@@ -1,0 +1,244 @@
+//! The state of one run, under one lock.
+//!
+//! One process makes one run. Exactly one thread of the run runs at a time, so the lock is never contended but by the
+//! thread that watches for a standstill. While a thread holds the lock, or works on behalf of this package, the
+//! functions that we stand in for are the C library's own: see [`Guard`].
+
+use std::cell::Cell;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use libc::pthread_t;
+
+use crate::choices::{Choices, Kind};
+use crate::network::{Moment, Nanos, Network};
+use crate::objects::{ObjectId, Objects};
+
+pub(crate) mod actor;
+pub(crate) mod end;
+pub(crate) mod hosts;
+pub(crate) mod plan;
+pub(crate) mod turn;
+pub(crate) mod watch;
+
+use actor::{Actor, ActorId, State, Wake};
+use hosts::Host;
+use plan::Plan;
+
+pub(crate) struct World {
+    /// Virtual time since the run began.
+    pub(crate) now: Nanos,
+    pub(crate) choices: Choices,
+    pub(crate) plan: Plan,
+    pub(crate) actors: Vec<Actor>,
+    /// Those that may run, the longest ready first.
+    pub(crate) ready: VecDeque<ActorId>,
+    pub(crate) running: ActorId,
+    timers: BinaryHeap<Reverse<(Nanos, u64, Due)>>,
+    timers_made: u64,
+    /// Those that wait at each futex, by its address, in the order of their coming.
+    pub(crate) futexes: HashMap<usize, VecDeque<ActorId>>,
+    pub(crate) objects: Objects,
+    pub(crate) network: Network,
+    pub(crate) hosts: Vec<Host>,
+    /// A thread that has ended and is still to be joined, by the thread that runs after it.
+    pub(crate) reap: Option<pthread_t>,
+    /// How often several threads were ready when one was chosen.
+    pub(crate) choices_made: u64,
+    pub(crate) switches: u64,
+    pub(crate) prefixes: Vec<(u64, u64)>,
+    pub(crate) faults: Vec<(Nanos, String)>,
+    pub(crate) sometimes: BTreeMap<String, bool>,
+    pub(crate) leaks: Vec<String>,
+    /// The virtual time at which a run is over in any case.
+    pub(crate) limit: Nanos,
+    /// The host of the next thread, where it is not the host of the thread that creates it.
+    pub(crate) next_host: Option<usize>,
+}
+
+/// What happens when its time has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Due {
+    /// The wait of this number of an actor is over.
+    Wait(ActorId, u64),
+    /// A timer descriptor expires, if it has not been set again since.
+    Timer(ObjectId, u64),
+}
+
+static WORLD: OnceLock<Mutex<World>> = OnceLock::new();
+/// Counts steps, for the thread that watches.
+pub(crate) static PROGRESS: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    /// How many guards this thread holds.
+    static INSIDE: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Makes the functions that we stand in for the C library's own for this thread.
+pub(crate) struct Inside;
+
+impl Inside {
+    pub(crate) fn new() -> Self {
+        INSIDE.set(INSIDE.get() + 1);
+        Inside
+    }
+
+    pub(crate) fn is() -> bool {
+        INSIDE.get() != 0
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        INSIDE.set(INSIDE.get() - 1);
+    }
+}
+
+/// The lock on the state. Fields drop in their order: the lock is given back while the thread is still inside.
+pub(crate) struct Guard {
+    world: MutexGuard<'static, World>,
+    _inside: Inside,
+}
+
+impl Deref for Guard {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
+    }
+}
+
+impl DerefMut for Guard {
+    fn deref_mut(&mut self) -> &mut World {
+        &mut self.world
+    }
+}
+
+/// Begins the run of this process. It is over when `limit` of virtual time has gone by.
+pub(crate) fn begin(choices: Choices, limit: Nanos) {
+    let mut world = World::new(choices);
+    world.plan = Plan::draw(&mut world.choices);
+    world.limit = limit;
+    let begun = WORLD.set(Mutex::new(world));
+    assert!(begun.is_ok(), "liten-sim: one process makes one run");
+}
+
+/// Locks the state of the run.
+///
+/// # Panics
+///
+/// When no run has begun.
+pub(crate) fn lock() -> Guard {
+    let inside = Inside::new();
+    let world = WORLD.get().expect("liten-sim: there is no run");
+    // A panic of ours ends the process, so a poisoned lock is only seen on the way there.
+    Guard { world: world.lock().unwrap_or_else(PoisonError::into_inner), _inside: inside }
+}
+
+pub(crate) fn has_begun() -> bool {
+    WORLD.get().is_some()
+}
+
+impl World {
+    fn new(choices: Choices) -> Self {
+        Self {
+            now: 0,
+            choices,
+            plan: Plan::CALM,
+            actors: Vec::new(),
+            ready: VecDeque::new(),
+            running: ActorId(0),
+            timers: BinaryHeap::new(),
+            timers_made: 0,
+            futexes: HashMap::new(),
+            objects: Objects::default(),
+            network: Network::new(),
+            hosts: Vec::new(),
+            reap: None,
+            choices_made: 0,
+            switches: 0,
+            prefixes: Vec::new(),
+            faults: Vec::new(),
+            sometimes: BTreeMap::new(),
+            leaks: Vec::new(),
+            limit: Nanos::MAX,
+            next_host: None,
+        }
+    }
+
+    /// Lets `due` happen at `when`.
+    pub(crate) fn add_timer(&mut self, when: Nanos, due: Due) {
+        self.timers_made += 1;
+        // The number keeps those of equal time in the order in which they were made.
+        self.timers.push(Reverse((when, self.timers_made, due)));
+    }
+
+    /// When something happens without any thread, at the earliest.
+    pub(crate) fn next_event(&self) -> Option<Nanos> {
+        let timer = self.timers.peek().map(|Reverse((when, ..))| *when);
+        [timer, self.network.next_event()].into_iter().flatten().min()
+    }
+
+    /// Lets everything happen whose time has come.
+    pub(crate) fn catch_up(&mut self) {
+        while let Some(Reverse((when, ..))) = self.timers.peek()
+            && *when <= self.now
+        {
+            if let Some(Reverse((_, _, due))) = self.timers.pop() {
+                self.happen(due);
+            }
+        }
+        if self.network.next_event().is_some_and(|when| when <= self.now) {
+            self.with_network(|network, moment| network.advance(moment));
+        }
+    }
+
+    fn happen(&mut self, due: Due) {
+        match due {
+            Due::Wait(actor, number) => {
+                if self.actors[actor.0].waits_number == number {
+                    self.make_ready(actor, Wake::TimedOut);
+                }
+            }
+            Due::Timer(object, number) => self.timer_expires(object, number),
+        }
+    }
+
+    /// Uses the network at this moment, and wakes those that what happened concerns.
+    pub(crate) fn with_network<T>(&mut self, f: impl FnOnce(&mut Network, &mut Moment<'_>) -> T) -> T {
+        let mut moment = Moment { now: self.now, choices: &mut self.choices };
+        let result = f(&mut self.network, &mut moment);
+        for (socket, bits) in self.network.take_touched() {
+            if let Some(object) = self.objects.of_socket(socket) {
+                self.touch(object, bits);
+            }
+        }
+        result
+    }
+
+    /// Makes a blocked actor ready. Nothing happens to one that is not blocked.
+    pub(crate) fn make_ready(&mut self, id: ActorId, wake: Wake) {
+        let actor = &mut self.actors[id.0];
+        if matches!(actor.state, State::Blocked(_)) {
+            actor.state = State::Ready;
+            actor.wake = wake;
+            actor.waits_number += 1;
+            self.ready.push_back(id);
+        }
+    }
+
+    /// The next values of a choice that is about the running actor.
+    pub(crate) fn draw_for_running(&mut self, kind: Kind) -> crate::choices::Draw {
+        let entity = self.actors[self.running.0].entity;
+        self.choices.draw(kind, entity)
+    }
+}
+
+/// One step of a thread towards the end of the run.
+pub(crate) fn count_progress() {
+    // Relaxed: the watching thread only asks whether the number changes.
+    PROGRESS.fetch_add(1, Ordering::Relaxed);
+}

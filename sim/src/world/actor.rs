@@ -1,0 +1,115 @@
+//! A thread of the run.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+
+use libc::pthread_t;
+
+use super::{Inside, World};
+use crate::baton::Baton;
+use crate::choices::entity;
+use crate::objects::ObjectId;
+
+/// The place of an actor in [`World::actors`](super::World::actors).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ActorId(pub(crate) usize);
+
+pub(crate) struct Actor {
+    pub(crate) host: usize,
+    /// By which choices about it are drawn. It is made of the host's name, the thread's name, and how many threads of
+    /// the host had that name before, so that a further thread of another name changes nobody's choices.
+    pub(crate) entity: u64,
+    pub(crate) name: String,
+    pub(crate) baton: Baton,
+    pub(crate) state: State,
+    /// Why the last wait ended.
+    pub(crate) wake: Wake,
+    /// Tells the present wait from earlier ones.
+    pub(crate) waits_number: u64,
+    pub(crate) native: Option<pthread_t>,
+    /// The kernel's number of the thread.
+    pub(crate) number: i32,
+    pub(crate) result: *mut c_void,
+    pub(crate) joiner: Option<ActorId>,
+}
+
+// SAFETY: the pointer is what the thread returned. It is handed to the thread that joins it and never read here.
+unsafe impl Send for Actor {}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Ready,
+    Running,
+    Blocked(Waits),
+    Ended,
+    /// Its host has crashed.
+    Crashed,
+}
+
+/// What a blocked actor waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// Time alone.
+    Sleep,
+    /// It was held up by the run itself.
+    Pause,
+    Futex(usize),
+    Join(ActorId),
+    /// Any of these descriptors' objects.
+    Objects(Vec<ObjectId>),
+    /// The scenario waits for the clients.
+    Clients,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wake {
+    Ready,
+    TimedOut,
+}
+
+thread_local! {
+    static CURRENT: Cell<Option<ActorId>> = const { Cell::new(None) };
+}
+
+/// The actor of this thread, unless the thread is no actor or works for this package right now.
+pub(crate) fn current() -> Option<ActorId> {
+    if Inside::is() { None } else { CURRENT.get() }
+}
+
+pub(crate) fn set_current(actor: Option<ActorId>) {
+    CURRENT.set(actor);
+}
+
+impl World {
+    /// Adds an actor of `host`, which is ready at once.
+    pub(crate) fn add_actor(&mut self, host: usize) -> ActorId {
+        let id = ActorId(self.actors.len());
+        let baton = Baton::new();
+        self.actors.push(Actor {
+            host,
+            entity: 0,
+            name: String::new(),
+            baton,
+            state: State::Ready,
+            wake: Wake::Ready,
+            waits_number: 0,
+            native: None,
+            number: 0,
+            result: std::ptr::null_mut(),
+            joiner: None,
+        });
+        self.name_actor(id, "thread");
+        self.ready.push_back(id);
+        id
+    }
+
+    pub(crate) fn name_actor(&mut self, id: ActorId, name: &str) {
+        let host = &mut self.hosts[self.actors[id.0].host];
+        let of_that_name = host.threads_named.entry(name.to_owned()).or_insert(0);
+        *of_that_name += 1;
+        let text = format!("{}/{name}/{of_that_name}", host.name);
+        let actor = &mut self.actors[id.0];
+        actor.entity = entity(&text);
+        actor.name = text;
+    }
+}

@@ -1,0 +1,110 @@
+//! Hosts: the processes of the run, each with its own name, addresses, threads and descriptors.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::actor::{ActorId, State, Wake};
+use super::World;
+use crate::network::HostId;
+use crate::real;
+
+/// What a host runs from its start. It is called again after a restart, and returns whether it succeeded.
+pub(crate) type Main = Arc<dyn Fn() -> bool + Send + Sync>;
+
+pub(crate) struct Host {
+    pub(crate) name: String,
+    pub(crate) network: HostId,
+    pub(crate) main: Option<Main>,
+    /// The run ends when all clients have ended.
+    pub(crate) is_client: bool,
+    pub(crate) has_ended: bool,
+    pub(crate) is_paused: bool,
+    pub(crate) cpus: usize,
+    /// What its clock is ahead of the others', in nanoseconds.
+    pub(crate) skew: i64,
+    /// How many threads had each name.
+    pub(crate) threads_named: HashMap<String, u64>,
+}
+
+impl World {
+    pub(crate) fn add_host(&mut self, name: &str, main: Option<Main>, is_client: bool, cpus: usize) -> usize {
+        assert!(self.host_named(name).is_none(), "liten-sim: there are two hosts named `{name}`");
+        let network = self.network.add_host(name);
+        self.hosts.push(Host {
+            name: name.to_owned(),
+            network,
+            main,
+            is_client,
+            has_ended: false,
+            is_paused: false,
+            cpus,
+            skew: 0,
+            threads_named: HashMap::new(),
+        });
+        self.hosts.len() - 1
+    }
+
+    pub(crate) fn host_named(&self, name: &str) -> Option<usize> {
+        self.hosts.iter().position(|host| host.name == name)
+    }
+
+    /// The host of the actor that runs.
+    pub(crate) fn running_host(&self) -> usize {
+        self.actors[self.running.0].host
+    }
+
+    /// The host of a thread that is about to be created.
+    pub(crate) fn host_of_next_thread(&mut self) -> usize {
+        self.next_host.take().unwrap_or_else(|| self.running_host())
+    }
+
+    pub(crate) fn clients_ended(&self) -> bool {
+        self.hosts.iter().all(|host| host.has_ended || !host.is_client)
+    }
+
+    fn wake_scenario(&mut self) {
+        if self.clients_ended() {
+            // The scenario is the first actor. It is woken only if it waits for the clients.
+            if matches!(self.actors[0].state, State::Blocked(super::actor::Waits::Clients)) {
+                self.make_ready(ActorId(0), Wake::Ready);
+            }
+        }
+    }
+
+    /// Ends the threads of `host` where they are, and closes its descriptors as the system does.
+    pub(crate) fn crash(&mut self, host: usize) {
+        self.crash_but(host, None);
+    }
+
+    /// As [`World::crash`], when the thread that asks for it is one of the host's.
+    pub(crate) fn crash_but(&mut self, host: usize, except: Option<ActorId>) {
+        let is_concerned = |id: &usize| {
+            let actor = &self.actors[*id];
+            actor.host == host && actor.is_alive() && except != Some(ActorId(*id))
+        };
+        let crashed: Vec<usize> = (0..self.actors.len()).filter(is_concerned).collect();
+        for id in &crashed {
+            self.actors[*id].state = State::Crashed;
+            self.actors[*id].baton.kill();
+            if let Some(native) = self.actors[*id].native.take() {
+                // SAFETY: the thread was created joinable and ends at once: it waits for its turn.
+                unsafe { real::pthread_join(native, std::ptr::null_mut()) };
+            }
+        }
+        self.ready.retain(|id| !crashed.contains(&id.0));
+        for waiting in self.futexes.values_mut() {
+            waiting.retain(|id| !crashed.contains(&id.0));
+        }
+        self.close_all_of(host);
+        let network = self.hosts[host].network;
+        self.with_network(|net, moment| net.crash(moment, network));
+        self.hosts[host].has_ended = true;
+        self.wake_scenario();
+    }
+}
+
+impl super::actor::Actor {
+    fn is_alive(&self) -> bool {
+        !matches!(self.state, State::Ended | State::Crashed)
+    }
+}

@@ -1,0 +1,168 @@
+//! Who runs, and when the turn goes to somebody else.
+//!
+//! A thread gives the turn away when it blocks, ends, yields, or is held up. What it does to others never takes the
+//! turn from it: a thread that it creates or wakes becomes ready and nothing more.
+
+use super::actor::{ActorId, State, Waits, Wake, current, set_current};
+use super::plan::STALL;
+use super::{Due, Guard, World, count_progress, lock};
+use crate::baton::die;
+use crate::choices::Kind;
+use crate::network::Nanos;
+use crate::real;
+
+/// Decisions between two entries of the record by which the first difference of two runs is found.
+const PREFIX: u64 = 1_024;
+
+/// What each call of the program to the system begins with: it takes time, and the thread may be held up.
+///
+/// Returns the thread's actor, or `None` for a thread that is none and for calls of this package itself.
+pub(crate) fn step() -> Option<ActorId> {
+    let me = current()?;
+    count_progress();
+    let mut world = lock();
+    world.now += world.plan.step;
+    world.catch_up();
+    if let Some(length) = world.drawn_pause(me) {
+        let until = world.now + length;
+        sleep(world, me, Waits::Pause, Some(until));
+    }
+    Some(me)
+}
+
+/// Blocks the calling actor until somebody makes it ready or the deadline has come. Gives the lock back meanwhile.
+pub(crate) fn sleep(mut world: Guard, me: ActorId, waits: Waits, deadline: Option<Nanos>) -> (Guard, Wake) {
+    let actor = &mut world.actors[me.0];
+    actor.state = State::Blocked(waits);
+    let number = actor.waits_number;
+    if let Some(deadline) = deadline {
+        world.add_timer(deadline, Due::Wait(me, number));
+    }
+    let world = give_away(world, me);
+    let wake = world.actors[me.0].wake;
+    (world, wake)
+}
+
+/// Lets every other ready actor run first.
+pub(crate) fn yield_turn(mut world: Guard, me: ActorId) -> Guard {
+    world.actors[me.0].state = State::Ready;
+    world.ready.push_back(me);
+    give_away(world, me)
+}
+
+/// Chooses who runs next, and returns when it is `me` again.
+fn give_away(mut world: Guard, me: ActorId) -> Guard {
+    let next = world.pick();
+    if next == me {
+        return world;
+    }
+    let (mine, theirs) = (world.actors[me.0].baton, world.actors[next.0].baton);
+    drop(world);
+    theirs.pass();
+    mine.wait();
+    begin_turn()
+}
+
+/// What a thread does first when it gets the turn: it joins the thread that had it, if that one has ended. Otherwise
+/// the last steps of that thread, in which it gives its memory back, would run beside this one.
+pub(crate) fn begin_turn() -> Guard {
+    let mut world = lock();
+    if let Some(native) = world.reap.take() {
+        // SAFETY: the thread was created joinable, and only the holder of the turn takes it from `reap`.
+        unsafe { real::pthread_join(native, std::ptr::null_mut()) };
+    }
+    world
+}
+
+/// Passes the turn on for good: the calling thread ends.
+pub(crate) fn end(mut world: Guard, me: ActorId) {
+    world.actors[me.0].state = State::Ended;
+    if let Some(joiner) = world.actors[me.0].joiner {
+        world.make_ready(joiner, Wake::Ready);
+    }
+    world.reap = world.actors[me.0].native.take();
+    let next = world.pick();
+    let baton = world.actors[next.0].baton;
+    drop(world);
+    baton.pass();
+}
+
+/// Ends the host of the calling thread with a status, as `exit` ends a process. Does not return.
+pub(crate) fn exit_host(status: i32) {
+    let Some(me) = current() else { return };
+    let mut world = lock();
+    let host = world.actors[me.0].host;
+    if me == ActorId(0) || (status != 0 && world.hosts[host].is_client) {
+        world.end_failed(format!("the program called exit({status})"));
+    }
+    world.crash_but(host, Some(me));
+    world.actors[me.0].state = State::Crashed;
+    world.reap = world.actors[me.0].native.take();
+    let next = world.pick();
+    let baton = world.actors[next.0].baton;
+    drop(world);
+    set_current(None);
+    baton.pass();
+    die();
+}
+
+impl World {
+    /// Chooses the next to run. Time goes on when nobody can.
+    fn pick(&mut self) -> ActorId {
+        loop {
+            self.catch_up();
+            if let Some(next) = self.choose() {
+                self.start(next);
+                return next;
+            }
+            match self.next_event() {
+                Some(when) => self.now = self.now.max(when),
+                None => self.end_stuck(),
+            }
+            if self.now > self.limit {
+                self.end_at_limit();
+            }
+        }
+    }
+
+    fn choose(&mut self) -> Option<ActorId> {
+        let (actors, hosts) = (&self.actors, &self.hosts);
+        let mut able = self.ready.iter().enumerate().filter(|(_, id)| !hosts[actors[id.0].host].is_paused);
+        let (first, id) = able.next()?;
+        let others: Vec<usize> = able.map(|(place, _)| place).collect();
+        let mut place = first;
+        if !others.is_empty() {
+            let (entity, chance) = (self.actors[id.0].entity, self.plan.overtake);
+            self.choices_made += 1;
+            if let Some(mut draw) = self.choices.disturbs(Kind::Overtake, entity, chance) {
+                place = others[draw.below(others.len() as u64) as usize];
+            }
+        }
+        self.ready.remove(place)
+    }
+
+    fn start(&mut self, next: ActorId) {
+        if next != self.running {
+            self.switches += 1;
+        }
+        self.running = next;
+        self.actors[next.0].state = State::Running;
+        let fact = self.actors[next.0].entity ^ self.now;
+        self.choices.note(fact);
+        if self.choices.decisions() % PREFIX == 0 {
+            let prefix = (self.choices.decisions(), self.choices.hash());
+            self.prefixes.push(prefix);
+        }
+    }
+
+    /// How long `me` is held up after this call, if at all.
+    fn drawn_pause(&mut self, me: ActorId) -> Option<Nanos> {
+        let entity = self.actors[me.0].entity;
+        let (chance, stall) = (self.plan.pause, self.plan.stall);
+        let mut draw = self.choices.disturbs(Kind::Pause, entity, chance)?;
+        let most = if draw.below(65_536) < u64::from(stall.0) { STALL } else { self.plan.pause_most };
+        // As many short ones as long ones: a length below each power of two is equally likely.
+        let below = most >> draw.below(u64::from(most.ilog2()));
+        Some(1 + draw.below(below))
+    }
+}

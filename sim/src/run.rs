@@ -109,7 +109,8 @@ pub(crate) fn start_host(host: usize) {
     let (name, main) = {
         let mut world = lock();
         world.hosts[host].has_ended = false;
-        world.next_host = Some(host);
+        let running = world.running;
+        world.actors[running.0].next_host = Some(host);
         (world.hosts[host].name.clone(), world.hosts[host].main.clone())
     };
     let Some(main) = main else { return };

@@ -55,8 +55,6 @@ pub(crate) struct World {
     pub(crate) leaks: Vec<String>,
     /// The virtual time at which a run is over in any case.
     pub(crate) limit: Nanos,
-    /// The host of the next thread, where it is not the host of the thread that creates it.
-    pub(crate) next_host: Option<usize>,
 }
 
 /// What happens when its time has come.
@@ -165,7 +163,6 @@ impl World {
             sometimes: BTreeMap::new(),
             leaks: Vec::new(),
             limit: Nanos::MAX,
-            next_host: None,
         }
     }
 

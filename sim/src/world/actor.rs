@@ -31,6 +31,8 @@ pub(crate) struct Actor {
     pub(crate) number: i32,
     pub(crate) result: *mut c_void,
     pub(crate) joiner: Option<ActorId>,
+    /// The host of the next thread that it creates, where that is not its own.
+    pub(crate) next_host: Option<usize>,
 }
 
 // SAFETY: the pointer is what the thread returned. It is handed to the thread that joins it and never read here.
@@ -97,6 +99,7 @@ impl World {
             number: 0,
             result: std::ptr::null_mut(),
             joiner: None,
+            next_host: None,
         });
         self.name_actor(id, "thread");
         self.ready.push_back(id);

@@ -53,9 +53,10 @@ impl World {
         self.actors[self.running.0].host
     }
 
-    /// The host of a thread that is about to be created.
+    /// The host of a thread that the running one is about to create.
     pub(crate) fn host_of_next_thread(&mut self) -> usize {
-        self.next_host.take().unwrap_or_else(|| self.running_host())
+        let actor = &mut self.actors[self.running.0];
+        actor.next_host.take().unwrap_or(actor.host)
     }
 
     pub(crate) fn clients_ended(&self) -> bool {

@@ -6,8 +6,8 @@
 //! | `GO` | the turn is the thread's | `WAIT` by the thread itself, before it runs |
 //! | `DIE` | the thread ends at once, without a destructor | none |
 //!
-//! No wake is lost: the futex compares the word with `WAIT` under the kernel's lock before it puts the thread to
-//! sleep, and the thread looks at the word again after each return.
+//! No wake is lost: the futex compares the word with `WAIT` under the kernel's lock before it puts
+//! the thread to sleep, and the thread looks at the word again after each return.
 
 use std::ffi::c_long;
 use std::ptr::from_ref;
@@ -21,7 +21,8 @@ const WAIT: u32 = 0;
 const GO: u32 = 1;
 const DIE: u32 = 2;
 
-/// One thread's word. It lives as long as the process: a thread that is ended by a crash may look at it to the last.
+/// One thread's word. It lives as long as the process: a thread that is ended by a crash may look
+/// at it to the last.
 #[derive(Clone, Copy)]
 pub(crate) struct Baton(&'static AtomicU32);
 
@@ -68,10 +69,8 @@ impl Baton {
     }
 }
 
-/// Ends the calling thread as a crash of its process would: no destructor runs.
-///
-/// The C library sees a thread that has ended, because the kernel clears the thread's number for it, so its stack can
-/// be joined and used again.
+/// Ends the calling thread as a crash of its process would: no destructor runs, and its stack stays
+/// as it is.
 pub(crate) fn die() -> ! {
     // SAFETY: the system call ends this thread alone and does not return.
     unsafe { real::syscall(SYS_exit, 0, 0, 0, 0, 0, 0) };

@@ -88,15 +88,15 @@ impl Check {
         self
     }
 
-    /// How many processors each host sees, and so how many workers a runtime has by default. Otherwise the seed
-    /// decides, from 1 to 4.
+    /// How many processors each host sees, and so how many workers a runtime has by default.
+    /// Otherwise the seed decides, from 1 to 4.
     pub fn cpus(mut self, cpus: usize) -> Self {
         self.cpus = Some(cpus);
         self
     }
 
-    /// The name under which a run is found again, for programs that are no tests of libtest. It is called with
-    /// `arguments` for each seed.
+    /// The name under which a run is found again, for programs that are no tests of libtest. It is
+    /// called with `arguments` for each seed.
     pub fn program(mut self, name: &str, arguments: Vec<String>) -> Self {
         self.name = Some(name.to_owned());
         self.arguments = Some(arguments);
@@ -105,8 +105,9 @@ impl Check {
 
     /// Runs the scenario with one seed after the other.
     ///
-    /// The scenario starts hosts and lets things happen to them. It may sleep, by `std::thread::sleep`, which takes
-    /// virtual time only. When it has returned, the run goes on until all clients have ended.
+    /// The scenario starts hosts and lets things happen to them. It may sleep, by
+    /// `std::thread::sleep`, which takes virtual time only. When it has returned, the run goes on
+    /// until all clients have ended.
     ///
     /// # Panics
     ///
@@ -131,8 +132,8 @@ impl Check {
     }
 }
 
-/// The path of the running test. libtest names its threads by it, except where it runs tests one by one. Then the
-/// type of the closure tells.
+/// The path of the running test. libtest names its threads by it, except where it runs tests one by
+/// one. Then the type of the closure tells.
 fn test_name(closure: &str) -> String {
     if let Some(name) = std::thread::current().name()
         && name != "main"

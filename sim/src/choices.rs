@@ -1,11 +1,12 @@
 //! Everything that a seed decides.
 //!
-//! A choice has a key: its kind, the entity it is about, and how often that pair has been asked before. The value is
-//! a function of the seed and the key alone. So an entity that makes one more choice moves nobody else's choices.
+//! A choice has a key: its kind, the entity it is about, and how often that pair has been asked
+//! before. The value is a function of the seed and the key alone. So an entity that makes one more
+//! choice moves nobody else's choices.
 //!
-//! Most choices are *disturbances*: a thread is held up, a ready thread overtakes another, a packet is lost. A run
-//! in which none of them happens is the calm run. Each disturbance can be masked by its key, which is how the runner
-//! finds the few that a failure needs.
+//! Most choices are *disturbances*: a thread is held up, a ready thread overtakes another, a packet
+//! is lost. A run in which none of them happens is the calm run. Each disturbance can be masked by
+//! its key, which is how the runner finds the few that a failure needs.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -25,8 +26,10 @@ pub(crate) enum Kind {
     Loss,
     /// A datagram arrives twice.
     Duplicate,
-    /// A full or partial transfer is cut at another length.
+    /// A segment is cut at another length.
     Cut,
+    /// A fault that the scenario asks for.
+    Fault,
     /// What `getrandom` returns.
     Random,
     /// The parameters of the run itself.
@@ -36,13 +39,14 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [(Kind, &str); 9] = [
+    pub(crate) const ALL: [(Kind, &str); 10] = [
         (Kind::Pause, "pause"),
         (Kind::Overtake, "overtake"),
         (Kind::Delay, "delay"),
         (Kind::Loss, "loss"),
         (Kind::Duplicate, "duplicate"),
         (Kind::Cut, "cut"),
+        (Kind::Fault, "fault"),
         (Kind::Random, "random"),
         (Kind::Run, "run"),
         (Kind::Program, "program"),
@@ -56,7 +60,8 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The name of one choice in every run of a seed. Written as `kind entity n`, the entity in hexadecimal.
+/// The name of one choice in every run of a seed. Written as `kind entity n`, the entity in
+/// hexadecimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) kind: Kind,
@@ -78,7 +83,8 @@ impl FromStr for Key {
         let mut words = text.split_whitespace();
         let name = words.next().ok_or_else(wrong)?;
         let (kind, _) = Kind::ALL.iter().find(|(_, known)| *known == name).ok_or_else(wrong)?;
-        let entity = words.next().and_then(|word| u64::from_str_radix(word, 16).ok()).ok_or_else(wrong)?;
+        let entity =
+            words.next().and_then(|word| u64::from_str_radix(word, 16).ok()).ok_or_else(wrong)?;
         let n = words.next().and_then(|word| word.parse().ok()).ok_or_else(wrong)?;
         Ok(Key { kind: *kind, entity, n })
     }
@@ -90,6 +96,7 @@ pub(crate) struct Chance(pub(crate) u32);
 
 impl Chance {
     pub(crate) const NEVER: Chance = Chance(0);
+    pub(crate) const ALWAYS: Chance = Chance(65_536);
 
     /// One in `n`; `n` is at least 1.
     pub(crate) const fn one_in(n: u32) -> Chance {
@@ -121,17 +128,29 @@ pub(crate) struct Choices {
     only: bool,
     /// Kinds of which no disturbance happens at all.
     calm: BTreeSet<Kind>,
-    happened: Vec<Key>,
+    /// The disturbances that happened, each with its virtual time.
+    happened: Vec<(Key, u64)>,
+    time: u64,
     decisions: u64,
     hash: u64,
 }
 
 impl Choices {
-    /// `keys` are the disturbances that do not happen or, with `only`, the ones that alone may. None of a kind in
-    /// `calm` happens.
+    /// `keys` are the disturbances that do not happen or, with `only`, the ones that alone may.
+    /// None of a kind in `calm` happens.
     pub(crate) fn new(seed: u64, keys: BTreeSet<Key>, only: bool, calm: BTreeSet<Kind>) -> Self {
         let counts = HashMap::default();
-        Self { seed, counts, keys, only, calm, happened: Vec::new(), decisions: 0, hash: mix(seed) }
+        Self {
+            seed,
+            counts,
+            keys,
+            only,
+            calm,
+            happened: Vec::new(),
+            time: 0,
+            decisions: 0,
+            hash: mix(seed),
+        }
     }
 
     /// The next value of this kind and entity, which is no disturbance.
@@ -148,7 +167,7 @@ impl Choices {
         if !happens || self.calm.contains(&kind) || self.keys.contains(&key) != self.only {
             return None;
         }
-        self.happened.push(key);
+        self.happened.push((key, self.time));
         self.note(key.entity ^ key.n.rotate_left(32) ^ ((kind as u64) << 56));
         Some(draw)
     }
@@ -167,9 +186,14 @@ impl Choices {
         self.decisions
     }
 
-    /// The disturbances that happened, in their order.
-    pub(crate) fn happened(&self) -> &[Key] {
+    /// The disturbances that happened and when, in their order.
+    pub(crate) fn happened(&self) -> &[(Key, u64)] {
         &self.happened
+    }
+
+    /// What follows happens at this virtual time, in nanoseconds.
+    pub(crate) fn set_time(&mut self, time: u64) {
+        self.time = time;
     }
 
     /// From now on no disturbance happens.
@@ -239,8 +263,9 @@ mod tests {
         let (mut with, mut without) = (choices(7), choices(7));
         with.draw(Kind::Program, entity("added"));
         for _ in 0..100 {
-            let values = [&mut with, &mut without]
-                .map(|choices| choices.disturbs(Kind::Pause, entity("a"), Chance::one_in(2)).map(|mut d| d.next()));
+            let values = [&mut with, &mut without].map(|choices| {
+                choices.disturbs(Kind::Pause, entity("a"), Chance::one_in(2)).map(|mut d| d.next())
+            });
             assert_eq!(values[0], values[1]);
         }
     }
@@ -252,7 +277,7 @@ mod tests {
             (0..200).map(|_| choices.disturbs(Kind::Loss, 1, Chance::one_in(4)).is_some()).collect()
         };
         let before = run(&mut first);
-        let masked = first.happened()[5];
+        let (masked, _) = first.happened()[5];
         let mut second = Choices::new(3, BTreeSet::from([masked]), false, BTreeSet::new());
         let after = run(&mut second);
         let changed: Vec<usize> = (0..200).filter(|i| before[*i] != after[*i]).collect();
@@ -263,7 +288,9 @@ mod tests {
     #[test]
     fn a_chance_is_met_about_as_often_as_it_says() {
         let mut choices = choices(1);
-        let happened = (0..8_000).filter(|_| choices.disturbs(Kind::Pause, 2, Chance::one_in(8)).is_some()).count();
+        let happened = (0..8_000)
+            .filter(|_| choices.disturbs(Kind::Pause, 2, Chance::one_in(8)).is_some())
+            .count();
         assert!((900..1_100).contains(&happened), "{happened}");
     }
 

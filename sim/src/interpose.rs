@@ -1,7 +1,8 @@
 //! The functions that this package stands in for.
 //!
-//! The linker finds these before the C library's. On a thread of the run each of them is answered by the world. On
-//! every other thread, and while this package itself works, it is the C library's own.
+//! The linker finds these before the C library's. On a thread of the run each of them is answered
+//! by the world. On every other thread, and while this package itself works, it is the C library's
+//! own.
 //!
 //! A call past the C library, by an instruction of the program's own, is not seen here.
 

@@ -1,15 +1,18 @@
 //! The network of a run: hosts, links, and a model of the TCP and UDP of Linux.
 //!
-//! Nothing here makes a system call. Time is the caller's: each call that can send a packet gets a [`Moment`], and
-//! [`Network::advance`] handles what is due. Everything that could go either way is a choice of [`Choices`].
+//! Nothing here makes a system call. Time is the caller's: each call that can send a packet gets a
+//! [`Moment`], and [`Network::advance`] handles what is due. Everything that could go either way is
+//! a choice of [`Choices`].
 //!
-//! All calls act as on a descriptor with `O_NONBLOCK`. The caller makes a blocking call of them by waiting for the
-//! readiness bit. Two things differ between the two kinds of call in Linux, and the caller has to know them:
-//! a blocking `recv` on a UDP socket whose receiving side is shut down returns 0, not `EAGAIN`; and `read` acts as
-//! `recv`, so `read(2)` with a length of zero must return 0 without a call to it.
+//! All calls act as on a descriptor with `O_NONBLOCK`. The caller makes a blocking call of them by
+//! waiting for the readiness bit. Two things differ between the two kinds of call in Linux, and the
+//! caller has to know them: a blocking `recv` on a UDP socket whose receiving side is shut down
+//! returns 0, not `EAGAIN`; and `read` acts as `recv`, so `read(2)` with a length of zero must
+//! return 0 without a call to it.
 //!
-//! Not modelled: multicast, broadcast, IP options, out-of-band data, congestion control, Nagle's delay, delayed
-//! acknowledgements, simultaneous open. A TCP socket that connects to itself is refused.
+//! Not modelled: multicast, broadcast, IP options, out-of-band data, congestion control, Nagle's
+//! delay, delayed acknowledgements, simultaneous open. A TCP socket that connects to itself is
+//! refused.
 
 mod datagram;
 mod link;
@@ -29,8 +32,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::choices::Choices;
 use datagram::Datagrams;
-pub(crate) use link::Link;
 use link::Path;
+pub(crate) use link::{Link, link_entity};
 use packet::Packet;
 use stream::{State, Stream};
 
@@ -100,10 +103,13 @@ struct Socket {
     host: HostId,
     version: Version,
     only_v6: bool,
+    /// An IPv6 socket that is bound to `::ffff:0.0.0.0`.
+    only_v4: bool,
     /// `None` is the wildcard address. An IPv4 address of an IPv6 socket is kept as IPv4.
     ip: Option<IpAddr>,
-    /// 0 while the socket has no port.
+    /// 0 before the socket gets its first port. It is shown even after the socket has given it up.
     port: u16,
+    holds_port: bool,
     /// The program chose the address, so it outlives the connection.
     keeps_ip: bool,
     /// The same for the port.
@@ -199,7 +205,12 @@ impl Network {
         self.hosts[host.0].addresses
     }
 
-    pub(crate) fn socket(&mut self, host: HostId, version: Version, transport: Transport) -> SocketId {
+    pub(crate) fn socket(
+        &mut self,
+        host: HostId,
+        version: Version,
+        transport: Transport,
+    ) -> SocketId {
         let body = match transport {
             Transport::Stream => Body::Stream(Box::default()),
             Transport::Datagram => Body::Datagrams(Datagrams::default()),
@@ -208,8 +219,10 @@ impl Network {
             host,
             version,
             only_v6: false,
+            only_v4: false,
             ip: None,
             port: 0,
+            holds_port: false,
             keeps_ip: false,
             keeps_port: false,
             reuse_address: false,
@@ -222,10 +235,11 @@ impl Network {
         })
     }
 
-    /// Whether an IPv6 socket leaves IPv4 to others. It has no effect on a socket that has a port already.
+    /// Whether an IPv6 socket leaves IPv4 to others. It has no effect on a socket that has a port
+    /// already.
     pub(crate) fn set_only_v6(&mut self, id: SocketId, only: bool) {
         let socket = self.at_mut(id);
-        if socket.port == 0 {
+        if !socket.holds_port {
             socket.only_v6 = only;
         }
     }
@@ -256,6 +270,7 @@ impl Network {
         let socket = self.at(id);
         let ip = socket.ip.unwrap_or(match socket.version {
             Version::V4 => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            Version::V6 if socket.only_v4 => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             Version::V6 => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         });
         shown(socket.version, SocketAddr::new(ip, socket.port))
@@ -285,10 +300,11 @@ impl Network {
         matches!(&self.at(id).body, Body::Stream(stream) if stream.state == State::Listen)
     }
 
-    /// The sockets on which something happened since the last call, with the bits that the kernel's wakeup carries.
+    /// The sockets on which something happened since the last call, with the bits that the kernel's
+    /// wakeup carries.
     ///
-    /// An edge-triggered registration whose mask shares a bit with them gets a new event if, when it is looked at,
-    /// [`Network::readiness`] shares a bit with the mask too.
+    /// An edge-triggered registration whose mask shares a bit with them gets a new event if, when
+    /// it is looked at, [`Network::readiness`] shares a bit with the mask too.
     pub(crate) fn take_touched(&mut self) -> Vec<(SocketId, u32)> {
         std::mem::take(&mut self.touched)
     }
@@ -359,7 +375,8 @@ impl Network {
     }
 
     fn sockets_of(&self, host: HostId) -> Vec<SocketId> {
-        let of_host = |socket: &Option<Socket>| socket.as_ref().is_some_and(|socket| socket.host == host);
+        let of_host =
+            |socket: &Option<Socket>| socket.as_ref().is_some_and(|socket| socket.host == host);
         (0..self.sockets.len()).filter(|i| of_host(&self.sockets[*i])).map(SocketId).collect()
     }
 
@@ -448,7 +465,9 @@ impl Socket {
 /// An address as a socket of `version` shows it: an IPv6 socket shows IPv4 as `::ffff:a.b.c.d`.
 fn shown(version: Version, address: SocketAddr) -> SocketAddr {
     match (version, address.ip()) {
-        (Version::V6, IpAddr::V4(ip)) => SocketAddr::new(IpAddr::V6(ip.to_ipv6_mapped()), address.port()),
+        (Version::V6, IpAddr::V4(ip)) => {
+            SocketAddr::new(IpAddr::V6(ip.to_ipv6_mapped()), address.port())
+        }
         _ => SocketAddr::new(address.ip(), address.port()),
     }
 }

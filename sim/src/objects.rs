@@ -1,8 +1,8 @@
 //! What a descriptor of the run stands for.
 //!
-//! Each descriptor is also a real one of the same kind, which nothing is ever sent through. The kernel gives it its
-//! number, keeps its flags and socket options, and copies it for `dup`; only transfers, readiness and addresses are
-//! answered here.
+//! Each descriptor is also a real one of the same kind, which nothing is ever sent through. The
+//! kernel gives it its number, keeps its flags and socket options, and copies it for `dup`; only
+//! transfers, readiness and addresses are answered here.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -100,7 +100,13 @@ impl World {
             self.objects.of_socket.insert(socket, id);
         }
         let host = self.actors[self.running.0].host;
-        let object = Object { kind, host, descriptors: Vec::new(), waiters: Vec::new(), watched_by: Vec::new() };
+        let object = Object {
+            kind,
+            host,
+            descriptors: Vec::new(),
+            waiters: Vec::new(),
+            watched_by: Vec::new(),
+        };
         // Numbers are not used again: what still names an old object must not find a new one.
         self.objects.slots.push(Some(object));
         self.objects.attach(fd, id);
@@ -157,8 +163,10 @@ impl World {
     /// Closes all descriptors of a host that has crashed. The network sees to its sockets.
     pub(crate) fn close_all_of(&mut self, host: usize) {
         let all = self.objects.slots.iter().flatten();
-        let fds: Vec<c_int> =
-            all.filter(|object| object.host == host).flat_map(|object| object.descriptors.clone()).collect();
+        let fds: Vec<c_int> = all
+            .filter(|object| object.host == host)
+            .flat_map(|object| object.descriptors.clone())
+            .collect();
         for fd in fds {
             self.forget_descriptor(fd);
             // SAFETY: the descriptor is the run's own, and all threads that used it are gone.
@@ -166,7 +174,8 @@ impl World {
         }
     }
 
-    /// Something happened to an object: `bits` says what, as the system's wakeup of a watching epoll does.
+    /// Something happened to an object: `bits` says what, as the system's wakeup of a watching
+    /// epoll does.
     pub(crate) fn touch(&mut self, id: ObjectId, bits: u32) {
         let Some(object) = self.objects.get_mut(id) else { return };
         let waiters = std::mem::take(&mut object.waiters);
@@ -238,9 +247,11 @@ impl World {
             Kind::Event(_) => "an eventfd".to_owned(),
             Kind::Timer(_) => "a timerfd".to_owned(),
             Kind::Epoll(epoll) => {
-                let sockets = epoll.watched().filter_map(|(_, watched)| match self.objects.get(watched)?.kind {
-                    Kind::Socket(_) | Kind::Unix(_) => Some(self.describe(watched)),
-                    _ => None,
+                let sockets = epoll.watched().filter_map(|(_, watched)| {
+                    match self.objects.get(watched)?.kind {
+                        Kind::Socket(_) | Kind::Unix(_) => Some(self.describe(watched)),
+                        _ => None,
+                    }
                 });
                 let sockets: Vec<String> = sockets.collect();
                 match sockets.as_slice() {
@@ -280,7 +291,13 @@ fn linger_of(fd: c_int) -> Option<u32> {
     let mut length = size_of::<libc::linger>() as libc::socklen_t;
     // SAFETY: the option has this type, and both places are ours.
     let result = unsafe {
-        real::getsockopt(fd, libc::SOL_SOCKET, libc::SO_LINGER, (&raw mut linger).cast(), &raw mut length)
+        real::getsockopt(
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_LINGER,
+            (&raw mut linger).cast(),
+            &raw mut length,
+        )
     };
     (result == 0 && linger.l_onoff != 0).then_some(linger.l_linger as u32)
 }

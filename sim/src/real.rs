@@ -6,8 +6,8 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use libc::{
-    addrinfo, clockid_t, epoll_event, iovec, itimerspec, mmsghdr, msghdr, nfds_t, pollfd, pthread_attr_t, pthread_t,
-    size_t, sockaddr, socklen_t, ssize_t, time_t, timespec, timeval,
+    addrinfo, clockid_t, epoll_event, iovec, itimerspec, mmsghdr, msghdr, nfds_t, pollfd,
+    pthread_attr_t, pthread_t, size_t, sockaddr, socklen_t, ssize_t, time_t, timespec, timeval,
 };
 
 /// A thread's first function.
@@ -19,7 +19,8 @@ pub(crate) type Start = extern "C" fn(*mut c_void) -> *mut c_void;
 ///
 /// When the C library has no such function, as with a statically linked one.
 fn next(cache: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
-    // Acquire and Release: the address is all there is to see, and it is the same whoever looked it up.
+    // Acquire and Release: the address is all there is to see, and it is the same whoever looked it
+    // up.
     let known = cache.load(Ordering::Acquire);
     if !known.is_null() {
         return known;
@@ -39,8 +40,8 @@ macro_rules! real {
                 Ok(name) => name,
                 Err(_) => panic!("a name has a zero byte"),
             };
-            // SAFETY: the C library's function of this name has this signature, or one that takes further arguments
-            // by position. The caller keeps the function's own contract.
+            // SAFETY: the C library's function of this name has this signature, or one that takes
+            // further arguments by position. The caller keeps the function's own contract.
             unsafe {
                 let function = next(&CACHE, NAME);
                 transmute::<*mut c_void, unsafe extern "C" fn($($type),*) -> $result>(function)($($argument),*)

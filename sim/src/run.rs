@@ -27,14 +27,22 @@ pub(crate) fn report_path() -> Option<PathBuf> {
 }
 
 /// Makes the run and ends the process.
-pub(crate) fn run(report: PathBuf, limit: Nanos, cpus: Option<usize>, scenario: impl FnOnce(Sim)) -> ! {
+pub(crate) fn run(
+    report: PathBuf,
+    limit: Nanos,
+    cpus: Option<usize>,
+    scenario: impl FnOnce(Sim),
+) -> ! {
     let seed = env::var("LITEN_SIM_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed: u64 = seed.expect("liten-sim: LITEN_SIM_SEED is not a number");
     let mask = match env::var_os("LITEN_SIM_WITHOUT") {
-        Some(path) => Mask::read_from(Path::new(&path)).unwrap_or_else(|error| panic!("liten-sim: {error}")),
+        Some(path) => {
+            Mask::read_from(Path::new(&path)).unwrap_or_else(|error| panic!("liten-sim: {error}"))
+        }
         None => Mask::default(),
     };
-    let calm = env::var("LITEN_SIM_CALM").map_or_else(|_| BTreeSet::new(), |list| calm_kinds(&list));
+    let calm =
+        env::var("LITEN_SIM_CALM").map_or_else(|_| BTreeSet::new(), |list| calm_kinds(&list));
     watch::start(report).expect("liten-sim: start the watching thread");
     interpose::thread::prepare();
     let usual = panic::take_hook();
@@ -85,7 +93,10 @@ fn wait_for_clients() {
 }
 
 fn note_panic(info: &PanicHookInfo<'_>) {
-    let place = info.location().map(|place| format!("{}:{}", place.file(), place.line())).unwrap_or_default();
+    let place = info
+        .location()
+        .map(|place| format!("{}:{}", place.file(), place.line()))
+        .unwrap_or_default();
     let said = text_of(info.payload()).unwrap_or("a panic without a text");
     LAST_PANIC.with_borrow_mut(|last| *last = format!("panicked at {place}: {said}"));
 }
@@ -116,7 +127,9 @@ pub(crate) fn start_host(host: usize) {
     let Some(main) = main else { return };
     let body = move || match catch_unwind(AssertUnwindSafe(|| main())) {
         Ok(true) => turn::exit_host(0),
-        Ok(false) => lock().end_failed("the main function failed; its error is in the output".to_owned()),
+        Ok(false) => {
+            lock().end_failed("the main function failed; its error is in the output".to_owned())
+        }
         Err(payload) => lock().end_failed(told_by(&*payload)),
     };
     let thread = std::thread::Builder::new().name("main".to_owned()).spawn(body);

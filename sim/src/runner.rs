@@ -1,8 +1,9 @@
-//! The parent: it runs a scenario with one seed after the other, each in a process of its own, and explains
-//! the first failure.
+//! The parent: it runs a scenario with one seed after the other, each in a process of its own, and
+//! explains the first failure.
 //!
-//! A process for each seed costs about two milliseconds. In return, no run can see what an earlier one left
-//! behind: statics, thread-locals and the addresses of its memory are as they are in every run.
+//! A process for each seed costs about two milliseconds. In return, no run can see what an earlier
+//! one left behind: statics, thread-locals and the addresses of its memory are as they are in every
+//! run.
 
 mod child;
 mod confirm;
@@ -42,8 +43,8 @@ pub(crate) struct Sweep {
     pub(crate) jobs: usize,
     /// The real time that a child may take.
     pub(crate) seconds: u64,
-    /// The real time for the search for a smaller failure. 0: no search. Runs that have begun may end after
-    /// it.
+    /// The real time for the search for a smaller failure. 0: no search. Runs that have begun may
+    /// end after it.
     pub(crate) minimise_seconds: u64,
     /// What the child is called with. `test_arguments` gives it for a test.
     pub(crate) arguments: Vec<String>,
@@ -60,8 +61,8 @@ pub(crate) fn test_arguments(name: &str) -> Vec<String> {
 pub(crate) fn sweep(sweep: Sweep) -> Summary {
     match Settings::from_environment().and_then(|settings| sweep_with(&sweep, &settings)) {
         Ok(summary) => {
-            // Past libtest, which hides what a passing test prints. A closed standard error is the user's
-            // wish.
+            // Past libtest, which hides what a passing test prints. A closed standard error is the
+            // user's wish.
             let _ = writeln!(io::stderr(), "{summary}");
             summary
         }

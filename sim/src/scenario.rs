@@ -4,7 +4,7 @@ use std::process::{ExitCode, Termination};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::choices::{Chance, Kind};
+use crate::choices::{Chance, Kind, entity};
 use crate::network::Nanos;
 use crate::run::start_host;
 use crate::world::actor::{ActorId, Waits};
@@ -23,8 +23,9 @@ impl Sim {
 
     /// Starts a host that may run as long as the others do, such as a server.
     ///
-    /// `main` is an ordinary main function; it may build a runtime, as `#[tokio::main]` does. A host whose main
-    /// function returns has ended, with all its threads. An error that it returns fails the run.
+    /// `main` is an ordinary main function; it may build a runtime, as `#[tokio::main]` does. A
+    /// host whose main function returns has ended, with all its threads. An error that it returns
+    /// fails the run.
     ///
     /// # Panics
     ///
@@ -42,7 +43,12 @@ impl Sim {
         self.add(name, main, true);
     }
 
-    fn add<R: Termination>(self, name: &str, main: impl Fn() -> R + Send + Sync + 'static, is_client: bool) {
+    fn add<R: Termination>(
+        self,
+        name: &str,
+        main: impl Fn() -> R + Send + Sync + 'static,
+        is_client: bool,
+    ) {
         // An error is printed by `report`, as at the end of a process.
         let main = Arc::new(move || main().report() == ExitCode::SUCCESS);
         let host = {
@@ -55,7 +61,8 @@ impl Sim {
 
     /// Ends a host as a killed process ends: no destructor runs, and the system closes its sockets.
     ///
-    /// A static of the program is as the host left it. A lock in one that the host held stays locked.
+    /// A static of the program is as the host left it. A lock in one that the host held stays
+    /// locked.
     ///
     /// # Panics
     ///
@@ -63,22 +70,30 @@ impl Sim {
     pub fn crash(self, name: &str) {
         let mut world = lock();
         let host = world.find(name);
-        assert!(host != world.running_host(), "liten-sim: `{name}` cannot crash itself; it may call `exit`");
-        world.fault(format!("crash {name}"));
-        world.crash(host);
+        assert!(
+            host != world.running_host(),
+            "liten-sim: `{name}` cannot crash itself; it may call `exit`"
+        );
+        if world.fault(format!("crash {name}")) {
+            world.crash(host);
+        }
     }
 
-    /// Calls the main function of a host again, which has crashed, lost its power or ended.
+    /// Calls the main function of a host again, which has crashed, lost its power or ended. Nothing
+    /// happens to one that still runs.
     ///
     /// # Panics
     ///
-    /// When there is no host of this name, or it still runs.
+    /// When there is no host of this name.
     pub fn restart(self, name: &str) {
         let host = {
             let mut world = lock();
             let host = world.find(name);
-            assert!(world.hosts[host].has_ended, "liten-sim: `{name}` still runs; let it crash first");
-            world.fault(format!("restart {name}"));
+            // The crash before it may have been left out, to find out whether the failure needs it.
+            if !world.hosts[host].has_ended {
+                return;
+            }
+            world.mend(format!("restart {name}"));
             let network = world.hosts[host].network;
             world.network.power_on(network);
             host
@@ -95,13 +110,15 @@ impl Sim {
         let mut world = lock();
         let host = world.find(name);
         assert!(host != world.running_host(), "liten-sim: `{name}` cannot turn its own power off");
-        world.fault(format!("power off {name}"));
-        let network = world.hosts[host].network;
-        world.network.power_off(network);
-        world.crash(host);
+        if world.fault(format!("power off {name}")) {
+            let network = world.hosts[host].network;
+            world.network.power_off(network);
+            world.crash(host);
+        }
     }
 
-    /// Stops all threads of a host where they are, as a suspended machine does. Time goes on without them.
+    /// Stops all threads of a host where they are, as a suspended machine does. Time goes on
+    /// without them.
     ///
     /// # Panics
     ///
@@ -110,8 +127,9 @@ impl Sim {
         let mut world = lock();
         let host = world.find(name);
         assert!(host != world.running_host(), "liten-sim: `{name}` cannot pause itself");
-        world.fault(format!("pause {name}"));
-        world.hosts[host].is_paused = true;
+        if world.fault(format!("pause {name}")) {
+            world.hosts[host].is_paused = true;
+        }
     }
 
     /// Lets the threads of a paused host go on.
@@ -122,7 +140,7 @@ impl Sim {
     pub fn resume(self, name: &str) {
         let mut world = lock();
         let host = world.find(name);
-        world.fault(format!("resume {name}"));
+        world.mend(format!("resume {name}"));
         world.hosts[host].is_paused = false;
     }
 
@@ -143,8 +161,9 @@ impl Sim {
     /// As [`partition`](Self::partition).
     pub fn partition_one_way(self, from: &str, to: &str) {
         let mut world = lock();
-        world.fault(format!("partition {from} → {to}"));
-        world.link(from, to, |link| link.partitioned = true);
+        if world.fault(format!("partition {from} → {to}")) {
+            world.link(from, to, |link| link.partitioned = true);
+        }
     }
 
     /// Ends what [`partition`](Self::partition) did, in both directions.
@@ -154,7 +173,7 @@ impl Sim {
     /// As [`partition`](Self::partition).
     pub fn heal(self, one: &str, other: &str) {
         let mut world = lock();
-        world.fault(format!("heal {one} ↔ {other}"));
+        world.mend(format!("heal {one} ↔ {other}"));
         world.link(one, other, |link| link.partitioned = false);
         world.link(other, one, |link| link.partitioned = false);
     }
@@ -184,8 +203,8 @@ impl Sim {
         });
     }
 
-    /// Ends all disturbances: links are healed and lose nothing, paused hosts go on, no thread is held up. Then every
-    /// client must come to its end within this time.
+    /// Ends all disturbances: links are healed and lose nothing, paused hosts go on, no thread is
+    /// held up. Then every client must come to its end within this time.
     ///
     /// Call it at the end of a scenario to find programs that do no harm but never recover.
     ///
@@ -194,7 +213,7 @@ impl Sim {
     /// When a client has not ended by then.
     pub fn settle(self, within: Duration) {
         let mut world = lock();
-        world.fault("settle".to_owned());
+        world.mend("settle".to_owned());
         world.choices.be_calm();
         world.every_link(|link| {
             link.partitioned = false;
@@ -209,8 +228,9 @@ impl Sim {
         if !world.clients_ended() {
             let left = world.hosts.iter().filter(|host| host.is_client && !host.has_ended);
             let left: Vec<&str> = left.map(|host| host.name.as_str()).collect();
-            let message = format!("not at rest {within:?} after all disturbances ended: {}", left.join(", "));
-            world.end_failed(message);
+            let message =
+                format!("not at rest {within:?} after all disturbances ended: {}", left.join(", "));
+            world.end_stuck(message);
         }
     }
 
@@ -243,10 +263,20 @@ impl World {
         }
     }
 
-    fn fault(&mut self, text: String) {
-        let now = self.now;
-        self.choices.note(crate::choices::entity(&text));
-        self.faults.push((now, text));
+    /// Whether a fault of the scenario comes into effect: the search for the smallest failure
+    /// leaves some out.
+    fn fault(&mut self, text: String) -> bool {
+        let happens = self.choices.disturbs(Kind::Fault, entity(&text), Chance::ALWAYS).is_some();
+        if happens {
+            self.faults.push((self.now, text));
+        }
+        happens
+    }
+
+    /// What ends a fault is never left out.
+    fn mend(&mut self, text: String) {
+        self.choices.note(entity(&text));
+        self.faults.push((self.now, text));
     }
 
     fn link(&mut self, from: &str, to: &str, change: impl FnOnce(&mut crate::network::Link)) {

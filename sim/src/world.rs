@@ -1,8 +1,9 @@
 //! The state of one run, under one lock.
 //!
-//! One process makes one run. Exactly one thread of the run runs at a time, so the lock is never contended but by the
-//! thread that watches for a standstill. While a thread holds the lock, or works on behalf of this package, the
-//! functions that we stand in for are the C library's own: see [`Guard`].
+//! One process makes one run. Exactly one thread of the run runs at a time, so the lock is never
+//! contended but by the thread that watches for a standstill. While a thread holds the lock, or
+//! works on behalf of this package, the functions that we stand in for are the C library's own: see
+//! [`Guard`].
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -95,7 +96,8 @@ impl Drop for Inside {
     }
 }
 
-/// The lock on the state. Fields drop in their order: the lock is given back while the thread is still inside.
+/// The lock on the state. Fields drop in their order: the lock is given back while the thread is
+/// still inside.
 pub(crate) struct Guard {
     world: MutexGuard<'static, World>,
     _inside: Inside,
@@ -181,6 +183,7 @@ impl World {
 
     /// Lets everything happen whose time has come.
     pub(crate) fn catch_up(&mut self) {
+        self.choices.set_time(self.now);
         while let Some(Reverse((when, ..))) = self.timers.peek()
             && *when <= self.now
         {
@@ -205,7 +208,10 @@ impl World {
     }
 
     /// Uses the network at this moment, and wakes those that what happened concerns.
-    pub(crate) fn with_network<T>(&mut self, f: impl FnOnce(&mut Network, &mut Moment<'_>) -> T) -> T {
+    pub(crate) fn with_network<T>(
+        &mut self,
+        f: impl FnOnce(&mut Network, &mut Moment<'_>) -> T,
+    ) -> T {
         let mut moment = Moment { now: self.now, choices: &mut self.choices };
         let result = f(&mut self.network, &mut moment);
         for (socket, bits) in self.network.take_touched() {

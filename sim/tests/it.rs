@@ -88,7 +88,8 @@ async fn flaky() -> u32 {
 fn tokio_7888() {
     check(200, |sim| {
         sim.client("a", || {
-            let runtime = liten::runtime::Builder::new_multi_thread().worker_threads(4).build().unwrap();
+            let runtime =
+                liten::runtime::Builder::new_multi_thread().worker_threads(4).build().unwrap();
             assert_eq!(runtime.block_on(flaky()), 2);
         });
     });
@@ -116,7 +117,8 @@ fn liten_echo() {
                 let tasks: Vec<_> = (0..10)
                     .map(|i| {
                         liten::spawn(async move {
-                            let mut stream = liten::net::TcpStream::connect("server:80").await.unwrap();
+                            let mut stream =
+                                liten::net::TcpStream::connect("server:80").await.unwrap();
                             for _ in 0..20 {
                                 let sent = vec![i as u8; 100];
                                 stream.write_all(&sent).await.unwrap();
@@ -139,39 +141,44 @@ fn liten_echo() {
 fn tokio_echo() {
     check(50, |sim| {
         sim.host("server", || {
-            tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
-                let listener = tokio::net::TcpListener::bind("0.0.0.0:80").await.unwrap();
-                loop {
-                    let (stream, _) = listener.accept().await.unwrap();
-                    tokio::spawn(async move {
-                        let (mut read, mut write) = stream.into_split();
-                        let _ = tokio::io::copy(&mut read, &mut write).await;
-                    });
-                }
-            })
+            tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(
+                async {
+                    let listener = tokio::net::TcpListener::bind("0.0.0.0:80").await.unwrap();
+                    loop {
+                        let (stream, _) = listener.accept().await.unwrap();
+                        tokio::spawn(async move {
+                            let (mut read, mut write) = stream.into_split();
+                            let _ = tokio::io::copy(&mut read, &mut write).await;
+                        });
+                    }
+                },
+            )
         });
         sim.client("client", || {
-            tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
-                use tokio::io::{AsyncReadExt, AsyncWriteExt};
-                tokio::time::sleep(Duration::from_millis(100)).await;
-                let tasks: Vec<_> = (0..10)
-                    .map(|i| {
-                        tokio::spawn(async move {
-                            let mut stream = tokio::net::TcpStream::connect("server:80").await.unwrap();
-                            for _ in 0..20 {
-                                let sent = vec![i as u8; 100];
-                                stream.write_all(&sent).await.unwrap();
-                                let mut got = vec![0; 100];
-                                stream.read_exact(&mut got).await.unwrap();
-                                assert_eq!(got, sent);
-                            }
+            tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(
+                async {
+                    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    let tasks: Vec<_> = (0..10)
+                        .map(|i| {
+                            tokio::spawn(async move {
+                                let mut stream =
+                                    tokio::net::TcpStream::connect("server:80").await.unwrap();
+                                for _ in 0..20 {
+                                    let sent = vec![i as u8; 100];
+                                    stream.write_all(&sent).await.unwrap();
+                                    let mut got = vec![0; 100];
+                                    stream.read_exact(&mut got).await.unwrap();
+                                    assert_eq!(got, sent);
+                                }
+                            })
                         })
-                    })
-                    .collect();
-                for task in tasks {
-                    task.await.unwrap();
-                }
-            })
+                        .collect();
+                    for task in tasks {
+                        task.await.unwrap();
+                    }
+                },
+            )
         });
     });
 }

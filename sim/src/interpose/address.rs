@@ -4,8 +4,8 @@ use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
 use libc::{
-    AF_INET, AF_INET6, AF_UNIX, EAFNOSUPPORT, EINVAL, in_addr, in6_addr, sa_family_t, sockaddr, sockaddr_in,
-    sockaddr_in6, sockaddr_un, socklen_t,
+    AF_INET, AF_INET6, AF_UNIX, EAFNOSUPPORT, EINVAL, in_addr, in6_addr, sa_family_t, sockaddr,
+    sockaddr_in, sockaddr_in6, sockaddr_un, socklen_t,
 };
 
 use crate::network::Errno;
@@ -35,11 +35,16 @@ pub(super) unsafe fn read(address: *const sockaddr, length: socklen_t) -> Result
                 let it = address.cast::<sockaddr_in6>().read_unaligned();
                 let ip = Ipv6Addr::from(it.sin6_addr.s6_addr);
                 let port = u16::from_be(it.sin6_port);
-                Ok(Address::Internet(SocketAddrV6::new(ip, port, it.sin6_flowinfo, it.sin6_scope_id).into()))
+                Ok(Address::Internet(
+                    SocketAddrV6::new(ip, port, it.sin6_flowinfo, it.sin6_scope_id).into(),
+                ))
             }
             AF_UNIX => {
                 let offset = size_of::<sa_family_t>();
-                let bytes = std::slice::from_raw_parts(address.cast::<u8>().add(offset), length as usize - offset);
+                let bytes = std::slice::from_raw_parts(
+                    address.cast::<u8>().add(offset),
+                    length as usize - offset,
+                );
                 let is_path = bytes.first().is_some_and(|first| *first != 0);
                 let end = if is_path { bytes.iter().position(|byte| *byte == 0) } else { None };
                 Ok(Address::Unix(bytes[..end.unwrap_or(bytes.len())].to_vec()))
@@ -106,5 +111,6 @@ pub(super) fn bytes_of(address: &Address) -> Vec<u8> {
 
 fn raw<T>(value: &T) -> Vec<u8> {
     // SAFETY: the callers' types are made of integers without padding between them.
-    unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast::<u8>(), size_of::<T>()) }.to_vec()
+    unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast::<u8>(), size_of::<T>()) }
+        .to_vec()
 }

@@ -3,8 +3,8 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use libc::{
-    CLOCK_MONOTONIC_COARSE, CLOCK_REALTIME, CLOCK_REALTIME_COARSE, EINVAL, TIMER_ABSTIME, clockid_t, time_t, timespec,
-    timeval, useconds_t,
+    CLOCK_MONOTONIC_COARSE, CLOCK_REALTIME, CLOCK_REALTIME_COARSE, EINVAL, TIMER_ABSTIME,
+    clockid_t, time_t, timespec, timeval, useconds_t,
 };
 
 use crate::network::{Errno, Nanos};
@@ -45,7 +45,9 @@ pub(super) fn when_shown(world: &World, clock: clockid_t, time: Nanos) -> Nanos 
 pub(super) unsafe fn nanos(time: *const timespec) -> Result<Nanos, Errno> {
     // SAFETY: as above.
     let time = unsafe { time.read() };
-    let (Ok(seconds), Ok(rest)) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_nsec)) else { return Err(EINVAL) };
+    let (Ok(seconds), Ok(rest)) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_nsec)) else {
+        return Err(EINVAL);
+    };
     if rest >= SECOND {
         return Err(EINVAL);
     }
@@ -81,7 +83,8 @@ unsafe extern "C" fn gettimeofday(into: *mut timeval, zone: *mut c_void) -> c_in
     }
     let world = lock();
     let time = shown(&world, CLOCK_REALTIME, world.now);
-    let value = timeval { tv_sec: (time / SECOND) as time_t, tv_usec: (time % SECOND / 1_000) as i64 };
+    let value =
+        timeval { tv_sec: (time / SECOND) as time_t, tv_usec: (time % SECOND / 1_000) as i64 };
     // SAFETY: the caller gave a place for it.
     unsafe { into.write(value) };
     0
@@ -138,7 +141,11 @@ unsafe extern "C" fn clock_nanosleep(
     };
     let until = {
         let world = lock();
-        if flags & TIMER_ABSTIME == 0 { world.now.saturating_add(time) } else { when_shown(&world, clock, time) }
+        if flags & TIMER_ABSTIME == 0 {
+            world.now.saturating_add(time)
+        } else {
+            when_shown(&world, clock, time)
+        }
     };
     sleep_until(me, until);
     0

@@ -10,7 +10,8 @@ use crate::real;
 use crate::world::actor::{ActorId, Waits, Wake, current};
 use crate::world::{Guard, Inside, lock, turn};
 
-/// The object of `fd`, if the calling thread is one of the run and the descriptor too. Such a call is a step.
+/// The object of `fd`, if the calling thread is one of the run and the descriptor too. Such a call
+/// is a step.
 pub(super) fn object(fd: c_int) -> Option<(ActorId, ObjectId)> {
     current()?;
     let id = lock().objects.of_descriptor(fd)?;
@@ -24,7 +25,8 @@ pub(super) fn is_nonblocking(fd: c_int) -> bool {
     flags >= 0 && flags & O_NONBLOCK != 0
 }
 
-/// Waits for something to happen to one of the objects. Returns `None` when the deadline has come first.
+/// Waits for something to happen to one of the objects. Returns `None` when the deadline has come
+/// first.
 pub(super) fn wait_for(
     mut world: Guard,
     me: ActorId,
@@ -84,7 +86,8 @@ unsafe extern "C" fn dup3(fd: c_int, to: c_int, flags: c_int) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: c_long) -> c_int {
-    // SAFETY: the caller's contract is the C library's. A command without argument ignores what stands there.
+    // SAFETY: the caller's contract is the C library's. A command without argument ignores what
+    // stands there.
     let result = unsafe { real::fcntl(fd, command, argument) };
     match command {
         F_DUPFD | F_DUPFD_CLOEXEC => copied(fd, result),

@@ -39,19 +39,39 @@ unsafe extern "C" fn epoll_create(size: c_int) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn epoll_ctl(epoll: c_int, operation: c_int, fd: c_int, event: *mut epoll_event) -> c_int {
+unsafe extern "C" fn epoll_ctl(
+    epoll: c_int,
+    operation: c_int,
+    fd: c_int,
+    event: *mut epoll_event,
+) -> c_int {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
-        let Some((_, id)) = object(epoll) else { return real::epoll_ctl(epoll, operation, fd, event) };
-        let event = if operation == EPOLL_CTL_DEL { epoll_event { events: 0, u64: 0 } } else { event.read() };
+        let Some((_, id)) = object(epoll) else {
+            return real::epoll_ctl(epoll, operation, fd, event);
+        };
+        let event = if operation == EPOLL_CTL_DEL {
+            epoll_event { events: 0, u64: 0 }
+        } else {
+            event.read()
+        };
         answer(lock().change_epoll(id, operation, fd, event).map(|()| 0))
     }
 }
 
 impl World {
-    fn change_epoll(&mut self, id: ObjectId, operation: c_int, fd: c_int, event: epoll_event) -> Result<(), Errno> {
+    fn change_epoll(
+        &mut self,
+        id: ObjectId,
+        operation: c_int,
+        fd: c_int,
+        event: epoll_event,
+    ) -> Result<(), Errno> {
         // The kernel cannot watch a file either.
-        let watched = self.objects.of_descriptor(fd).ok_or_else(|| if is_open(fd) { EPERM } else { EBADF })?;
+        let watched = self
+            .objects
+            .of_descriptor(fd)
+            .ok_or_else(|| if is_open(fd) { EPERM } else { EBADF })?;
         let known = self.epoll_mut(id).ok_or(EINVAL)?.object_of(fd) == Some(watched);
         match operation {
             EPOLL_CTL_ADD if known => return Err(EEXIST),
@@ -95,7 +115,10 @@ fn wait(me: ActorId, id: ObjectId, events: &mut [epoll_event], span: Option<Nano
         for (place, (bits, data)) in events.iter_mut().zip(&found) {
             *place = epoll_event { events: *bits, u64: *data };
         }
-        if !found.is_empty() || span == Some(0) || deadline.is_some_and(|deadline| deadline <= world.now) {
+        if !found.is_empty()
+            || span == Some(0)
+            || deadline.is_some_and(|deadline| deadline <= world.now)
+        {
             return found.len() as c_int;
         }
         (world, _) = wait_for(world, me, vec![id], deadline);
@@ -105,7 +128,12 @@ fn wait(me: ActorId, id: ObjectId, events: &mut [epoll_event], span: Option<Nano
 /// # Safety
 ///
 /// `events` has room for `room` of them.
-unsafe fn wait_call(epoll: c_int, events: *mut epoll_event, room: c_int, span: Option<Nanos>) -> Option<c_int> {
+unsafe fn wait_call(
+    epoll: c_int,
+    events: *mut epoll_event,
+    room: c_int,
+    span: Option<Nanos>,
+) -> Option<c_int> {
     let (me, id) = object(epoll)?;
     if room <= 0 || !matches!(lock().kind_mut(id), Ok(Kind::Epoll(_))) {
         return Some(fail(EINVAL));
@@ -120,7 +148,12 @@ fn span_of(millis: c_int) -> Option<Nanos> {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn epoll_wait(epoll: c_int, events: *mut epoll_event, room: c_int, timeout: c_int) -> c_int {
+unsafe extern "C" fn epoll_wait(
+    epoll: c_int,
+    events: *mut epoll_event,
+    room: c_int,
+    timeout: c_int,
+) -> c_int {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         wait_call(epoll, events, room, span_of(timeout))
@@ -160,7 +193,12 @@ unsafe extern "C" fn epoll_pwait2(
 /// # Safety
 ///
 /// As for [`epoll_pwait2`].
-pub(super) unsafe fn pwait2(epoll: c_int, events: *mut epoll_event, room: c_int, timeout: *const timespec) -> c_int {
+pub(super) unsafe fn pwait2(
+    epoll: c_int,
+    events: *mut epoll_event,
+    room: c_int,
+    timeout: *const timespec,
+) -> c_int {
     // SAFETY: as above.
     unsafe {
         let span = if timeout.is_null() { None } else { nanos(timeout).ok() };

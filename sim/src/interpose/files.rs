@@ -1,5 +1,5 @@
-//! Files are the machine's own. What tells of this process and this machine is hidden, because it differs from run to
-//! run.
+//! Files are the machine's own. What tells of this process and this machine is hidden, because it
+//! differs from run to run.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -9,11 +9,12 @@ use super::fail;
 use crate::real;
 use crate::world::actor::current;
 
-/// Folders whose files show what threads do, how busy the machine is, and what it is allowed. The maps of memory stay:
-/// stack traces are made with them, and runs have the same.
+/// Folders whose files show what threads do, how busy the machine is, and what it is allowed. The
+/// maps of memory stay: stack traces are made with them, and runs have the same.
 fn is_hidden(path: &CStr) -> bool {
     let path = path.to_bytes();
-    let of_process = path.starts_with(b"/proc/") && !path.ends_with(b"/maps") && !path.ends_with(b"/exe");
+    let of_process =
+        path.starts_with(b"/proc/") && !path.ends_with(b"/maps") && !path.ends_with(b"/exe");
     of_process || path.starts_with(b"/sys/")
 }
 
@@ -30,7 +31,8 @@ unsafe fn open_unless_hidden(path: *const c_char, open: impl FnOnce() -> c_int) 
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn open(path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
-    // SAFETY: the caller's contract is the C library's. Where no mode is meant, it is not looked at.
+    // SAFETY: the caller's contract is the C library's. Where no mode is meant, it is not looked
+    // at.
     unsafe { open_unless_hidden(path, || real::open64(path, flags, mode)) }
 }
 
@@ -41,7 +43,12 @@ unsafe extern "C" fn open64(path: *const c_char, flags: c_int, mode: c_uint) -> 
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn openat(folder: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
+unsafe extern "C" fn openat(
+    folder: c_int,
+    path: *const c_char,
+    flags: c_int,
+    mode: c_uint,
+) -> c_int {
     // SAFETY: as above.
     unsafe { open_unless_hidden(path, || real::openat(folder, path, flags, mode)) }
 }

@@ -1,13 +1,13 @@
-//! `syscall`: the futexes on which the locks of Rust's library and of parking_lot wait, and what else programs ask for
-//! by number.
+//! `syscall`: the futexes on which the locks of Rust's library and of parking_lot wait, and what
+//! else programs ask for by number.
 
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_long, c_uint};
 
 use libc::{
-    CLOCK_MONOTONIC, CLOCK_REALTIME, EAGAIN, ENOSYS, ETIMEDOUT, FUTEX_CLOCK_REALTIME, FUTEX_CMP_REQUEUE,
-    FUTEX_PRIVATE_FLAG, FUTEX_REQUEUE, FUTEX_WAIT, FUTEX_WAIT_BITSET, FUTEX_WAKE, FUTEX_WAKE_BITSET,
-    epoll_event, timespec,
+    CLOCK_MONOTONIC, CLOCK_REALTIME, EAGAIN, ENOSYS, ETIMEDOUT, FUTEX_CLOCK_REALTIME,
+    FUTEX_CMP_REQUEUE, FUTEX_PRIVATE_FLAG, FUTEX_REQUEUE, FUTEX_WAIT, FUTEX_WAIT_BITSET,
+    FUTEX_WAKE, FUTEX_WAKE_BITSET, epoll_event, timespec,
 };
 
 use super::clock::{nanos, when_shown};
@@ -31,12 +31,22 @@ unsafe extern "C" fn syscall(
     e: c_long,
     f: c_long,
 ) -> c_long {
-    // SAFETY: the caller's contract is the system's. Each branch reads the arguments as the system would.
+    // SAFETY: the caller's contract is the system's. Each branch reads the arguments as the system
+    // would.
     unsafe {
         match number {
             _ if current().is_none() => real::syscall(number, a, b, c, d, e, f),
-            libc::SYS_futex => c_long::from(futex(a as *const u32, b as c_int, c as u32, d, e as *const u32, f as u32)),
-            libc::SYS_getrandom => super::names::getrandom(a as *mut _, b as usize, c as c_uint) as c_long,
+            libc::SYS_futex => c_long::from(futex(
+                a as *const u32,
+                b as c_int,
+                c as u32,
+                d,
+                e as *const u32,
+                f as u32,
+            )),
+            libc::SYS_getrandom => {
+                super::names::getrandom(a as *mut _, b as usize, c as c_uint) as c_long
+            }
             libc::SYS_epoll_pwait2 => {
                 let (events, timeout) = (b as *mut epoll_event, d as *const timespec);
                 c_long::from(super::epoll::pwait2(a as c_int, events, c as c_int, timeout))
@@ -49,7 +59,14 @@ unsafe extern "C" fn syscall(
 /// # Safety
 ///
 /// As for the system's `futex`.
-unsafe fn futex(word: *const u32, operation: c_int, value: u32, extra: c_long, to: *const u32, _bits: u32) -> c_int {
+unsafe fn futex(
+    word: *const u32,
+    operation: c_int,
+    value: u32,
+    extra: c_long,
+    to: *const u32,
+    _bits: u32,
+) -> c_int {
     let Some(me) = turn::step() else { return fail(ENOSYS) };
     let command = operation & !(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
     let result = match command {
@@ -109,7 +126,8 @@ fn deadline(world: &Guard, command: c_int, operation: c_int, time: Nanos) -> Nan
     if command == FUTEX_WAIT {
         return world.now.saturating_add(time);
     }
-    let clock = if operation & FUTEX_CLOCK_REALTIME == 0 { CLOCK_MONOTONIC } else { CLOCK_REALTIME };
+    let clock =
+        if operation & FUTEX_CLOCK_REALTIME == 0 { CLOCK_MONOTONIC } else { CLOCK_REALTIME };
     when_shown(world, clock, time)
 }
 
@@ -125,7 +143,8 @@ impl World {
         woken
     }
 
-    /// Takes one that waits at `address`: the first, unless another one overtakes it. The system promises no order.
+    /// Takes one that waits at `address`: the first, unless another one overtakes it. The system
+    /// promises no order.
     fn next_of_futex(&mut self, address: usize) -> Option<ActorId> {
         let waiting = self.futexes.get(&address)?;
         let (count, first) = (waiting.len(), *waiting.front()?);

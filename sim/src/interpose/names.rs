@@ -7,9 +7,9 @@ use std::ptr::null_mut;
 use std::slice;
 
 use libc::{
-    _SC_NPROCESSORS_CONF, _SC_NPROCESSORS_ONLN, AF_INET, AF_INET6, AF_UNSPEC, AI_PASSIVE, CPU_SET, EAI_NONAME,
-    EAI_SERVICE, EINVAL, ENAMETOOLONG, IPPROTO_TCP, IPPROTO_UDP, SOCK_DGRAM, SOCK_STREAM, addrinfo, cpu_set_t, size_t,
-    ssize_t,
+    _SC_NPROCESSORS_CONF, _SC_NPROCESSORS_ONLN, AF_INET, AF_INET6, AF_UNSPEC, AI_PASSIVE, CPU_SET,
+    EAI_NONAME, EAI_SERVICE, EINVAL, ENAMETOOLONG, IPPROTO_TCP, IPPROTO_UDP, SOCK_DGRAM,
+    SOCK_STREAM, addrinfo, cpu_set_t, size_t, ssize_t,
 };
 
 use super::address::{Address, bytes_of};
@@ -39,19 +39,25 @@ unsafe extern "C" fn getaddrinfo(
         if turn::step().is_none() {
             return real::getaddrinfo(node, service, hints, list);
         }
-        let text = |text: *const c_char| (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy());
+        let text =
+            |text: *const c_char| (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy());
         let (family, kind, flags) = match hints.as_ref() {
             Some(hints) => (hints.ai_family, hints.ai_socktype, hints.ai_flags),
             None => (AF_UNSPEC, 0, 0),
         };
-        let Ok(port) = text(service).map_or(Ok(0), |service| service.parse::<u16>()) else { return EAI_SERVICE };
+        let Ok(port) = text(service).map_or(Ok(0), |service| service.parse::<u16>()) else {
+            return EAI_SERVICE;
+        };
         let found = match text(node) {
             Some(name) => lock().look_up(&name),
-            None if flags & AI_PASSIVE != 0 => vec![Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()],
+            None if flags & AI_PASSIVE != 0 => {
+                vec![Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()]
+            }
             None => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
         };
         let wanted = |ip: &IpAddr| family == AF_UNSPEC || (family == AF_INET) == ip.is_ipv4();
-        let addresses: Vec<SocketAddr> = found.into_iter().filter(wanted).map(|ip| (ip, port).into()).collect();
+        let addresses: Vec<SocketAddr> =
+            found.into_iter().filter(wanted).map(|ip| (ip, port).into()).collect();
         if addresses.is_empty() {
             return EAI_NONAME;
         }
@@ -167,7 +173,11 @@ unsafe extern "C" fn sysconf(name: c_int) -> c_long {
 ///
 /// As for the C library's.
 #[unsafe(no_mangle)]
-pub(super) unsafe extern "C" fn getrandom(into: *mut c_void, length: size_t, flags: c_uint) -> ssize_t {
+pub(super) unsafe extern "C" fn getrandom(
+    into: *mut c_void,
+    length: size_t,
+    flags: c_uint,
+) -> ssize_t {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         if turn::step().is_none() {

@@ -2,7 +2,9 @@
 
 use std::ffi::{c_int, c_void};
 
-use libc::{ENOPROTOOPT, SO_ACCEPTCONN, SO_ERROR, SOL_SOCKET, SOL_UDP, UDP_GRO, UDP_SEGMENT, socklen_t};
+use libc::{
+    ENOPROTOOPT, SO_ACCEPTCONN, SO_ERROR, SOL_SOCKET, SOL_UDP, UDP_GRO, UDP_SEGMENT, socklen_t,
+};
 
 use super::descriptor::object;
 use super::fail;
@@ -10,7 +12,8 @@ use crate::objects::Kind;
 use crate::real;
 use crate::world::lock;
 
-/// Whether an option asks the kernel to cut or join datagrams. A run's network does not, and programs go on without.
+/// Whether an option asks the kernel to cut or join datagrams. A run's network does not, and
+/// programs go on without.
 fn is_batching(level: c_int, name: c_int) -> bool {
     level == SOL_UDP && matches!(name, UDP_SEGMENT | UDP_GRO)
 }
@@ -25,7 +28,9 @@ unsafe extern "C" fn getsockopt(
 ) -> c_int {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
-        let Some((_, id)) = object(fd) else { return real::getsockopt(fd, level, name, value, length) };
+        let Some((_, id)) = object(fd) else {
+            return real::getsockopt(fd, level, name, value, length);
+        };
         if is_batching(level, name) {
             return fail(ENOPROTOOPT);
         }

@@ -3,8 +3,8 @@
 use std::ffi::{c_int, c_uint};
 
 use libc::{
-    AF_UNIX, EAFNOSUPPORT, EFD_SEMAPHORE, EINVAL, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_STREAM, TFD_TIMER_ABSTIME,
-    itimerspec,
+    AF_UNIX, EAFNOSUPPORT, EFD_SEMAPHORE, EINVAL, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_STREAM,
+    TFD_TIMER_ABSTIME, itimerspec,
 };
 
 use super::clock::{as_timespec, nanos, when_shown};
@@ -43,7 +43,12 @@ unsafe extern "C" fn pipe2(fds: *mut c_int, flags: c_int) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn socketpair(domain: c_int, kind: c_int, protocol: c_int, fds: *mut c_int) -> c_int {
+unsafe extern "C" fn socketpair(
+    domain: c_int,
+    kind: c_int,
+    protocol: c_int,
+    fds: *mut c_int,
+) -> c_int {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         let me = turn::step();
@@ -96,7 +101,9 @@ unsafe fn tell_left(id: ObjectId, into: *mut itimerspec) -> Result<(), Errno> {
     let Kind::Timer(timer) = world.kind_mut(id)? else { return Err(EINVAL) };
     let (left, interval) = timer.left(now);
     // SAFETY: as above.
-    unsafe { into.write(itimerspec { it_value: as_timespec(left), it_interval: as_timespec(interval) }) };
+    unsafe {
+        into.write(itimerspec { it_value: as_timespec(left), it_interval: as_timespec(interval) })
+    };
     Ok(())
 }
 
@@ -110,7 +117,12 @@ unsafe extern "C" fn timerfd_gettime(fd: c_int, into: *mut itimerspec) -> c_int 
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn timerfd_settime(fd: c_int, flags: c_int, new: *const itimerspec, old: *mut itimerspec) -> c_int {
+unsafe extern "C" fn timerfd_settime(
+    fd: c_int,
+    flags: c_int,
+    new: *const itimerspec,
+    old: *mut itimerspec,
+) -> c_int {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         let Some((_, id)) = object(fd) else { return real::timerfd_settime(fd, flags, new, old) };
@@ -121,7 +133,12 @@ unsafe extern "C" fn timerfd_settime(fd: c_int, flags: c_int, new: *const itimer
 /// # Safety
 ///
 /// `new` is valid, and `old` is null or a place for it.
-unsafe fn set_timer(id: ObjectId, flags: c_int, new: *const itimerspec, old: *mut itimerspec) -> Result<(), Errno> {
+unsafe fn set_timer(
+    id: ObjectId,
+    flags: c_int,
+    new: *const itimerspec,
+    old: *mut itimerspec,
+) -> Result<(), Errno> {
     // SAFETY: as above.
     let (value, interval) = unsafe {
         let times = (nanos(&raw const (*new).it_value)?, nanos(&raw const (*new).it_interval)?);

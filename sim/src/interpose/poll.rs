@@ -25,13 +25,20 @@ unsafe extern "C" fn poll(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ppoll(fds: *mut pollfd, count: nfds_t, timeout: *const timespec, _mask: *const sigset_t) -> c_int {
+unsafe extern "C" fn ppoll(
+    fds: *mut pollfd,
+    count: nfds_t,
+    timeout: *const timespec,
+    _mask: *const sigset_t,
+) -> c_int {
     // SAFETY: the caller's contract is the C library's. No signal interrupts a thread of the run.
     unsafe {
         let span = if timeout.is_null() { None } else { nanos(timeout).ok() };
         match turn::step() {
             Some(me) => poll_for(me, list(fds, count), span),
-            None => real::poll(fds, count, span.map_or(-1, |span| (span.div_ceil(1_000_000)) as c_int)),
+            None => {
+                real::poll(fds, count, span.map_or(-1, |span| (span.div_ceil(1_000_000)) as c_int))
+            }
         }
     }
 }

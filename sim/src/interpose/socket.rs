@@ -3,9 +3,10 @@
 use std::ffi::c_int;
 
 use libc::{
-    AF_INET, AF_INET6, AF_UNIX, AF_UNSPEC, EAFNOSUPPORT, EAGAIN, EINPROGRESS, EINVAL, ENOTCONN, ENOTSOCK, EOPNOTSUPP,
-    IPPROTO_IPV6, IPV6_V6ONLY, SHUT_RD, SHUT_RDWR, SHUT_WR, SO_RCVTIMEO, SO_REUSEADDR, SO_REUSEPORT, SO_SNDTIMEO,
-    SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK, SOCK_STREAM, SOL_SOCKET, sockaddr, socklen_t,
+    AF_INET, AF_INET6, AF_UNIX, AF_UNSPEC, EAFNOSUPPORT, EAGAIN, EINPROGRESS, EINVAL, ENOTCONN,
+    ENOTSOCK, EOPNOTSUPP, IPPROTO_IPV6, IPV6_V6ONLY, SHUT_RD, SHUT_RDWR, SHUT_WR, SO_RCVTIMEO,
+    SO_REUSEADDR, SO_REUSEPORT, SO_SNDTIMEO, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK, SOCK_STREAM,
+    SOL_SOCKET, sockaddr, socklen_t,
 };
 
 use super::address::{self, Address};
@@ -64,7 +65,8 @@ fn option(fd: c_int, level: c_int, name: c_int) -> bool {
     let mut value: c_int = 0;
     let mut length = size_of::<c_int>() as socklen_t;
     // SAFETY: the option has this type, and both places are ours.
-    let result = unsafe { real::getsockopt(fd, level, name, (&raw mut value).cast(), &raw mut length) };
+    let result =
+        unsafe { real::getsockopt(fd, level, name, (&raw mut value).cast(), &raw mut length) };
     result == 0 && value != 0
 }
 
@@ -166,7 +168,12 @@ unsafe extern "C" fn accept(fd: c_int, from: *mut sockaddr, length: *mut socklen
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn accept4(fd: c_int, from: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int {
+unsafe extern "C" fn accept4(
+    fd: c_int,
+    from: *mut sockaddr,
+    length: *mut socklen_t,
+    flags: c_int,
+) -> c_int {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         let Some((me, id)) = object(fd) else { return real::accept4(fd, from, length, flags) };

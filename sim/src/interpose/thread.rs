@@ -1,7 +1,8 @@
 //! Threads: each one that a thread of the run creates is one of the run too.
 //!
-//! A program sees handles of ours and not the C library's. We join every thread ourselves, when it has ended and
-//! before anybody else runs, and a handle of the C library may name another thread afterwards.
+//! A program sees handles of ours and not the C library's. We join every thread ourselves, when it
+//! has ended and before anybody else runs, and a handle of the C library may name another thread
+//! afterwards.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
@@ -16,7 +17,8 @@ use crate::world::{Inside, lock, turn};
 
 /// Our handles: the actor's place above this. No address of a thread in user space is so high.
 const HANDLES: pthread_t = 0x7fff_0000_0000_0000;
-/// How often the C library goes through the values that threads keep by keys: `PTHREAD_DESTRUCTOR_ITERATIONS`.
+/// How often the C library goes through the values that threads keep by keys:
+/// `PTHREAD_DESTRUCTOR_ITERATIONS`.
 const ROUNDS: usize = 4;
 
 /// The key by which a thread learns that all its destructors have run.
@@ -94,12 +96,19 @@ unsafe extern "C" fn pthread_create(
     let mut world = lock();
     let host = world.host_of_next_thread();
     let actor = world.add_actor(host);
-    let birth = Box::into_raw(Box::new(Birth { actor, baton: world.actors[actor.0].baton, start, argument }));
+    let birth = Box::into_raw(Box::new(Birth {
+        actor,
+        baton: world.actors[actor.0].baton,
+        start,
+        argument,
+    }));
     let mut native = 0;
     if !attributes.is_null() {
-        // We join every thread. SAFETY: the attributes are valid, and a caller who gives them expects no change that
-        // it can see: its own handle is never the C library's.
-        unsafe { libc::pthread_attr_setdetachstate(attributes.cast_mut(), libc::PTHREAD_CREATE_JOINABLE) };
+        // We join every thread. SAFETY: the attributes are valid, and a caller who gives them
+        // expects no change that it can see: its own handle is never the C library's.
+        unsafe {
+            libc::pthread_attr_setdetachstate(attributes.cast_mut(), libc::PTHREAD_CREATE_JOINABLE)
+        };
     }
     drop(world);
     let result = {

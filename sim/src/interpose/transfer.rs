@@ -4,8 +4,8 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::slice;
 
 use libc::{
-    EAGAIN, EBADF, EINVAL, EMSGSIZE, MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, SO_RCVTIMEO, SO_SNDTIMEO, SOL_SOCKET, iovec,
-    mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t, timespec, timeval,
+    EAGAIN, EBADF, EINVAL, EMSGSIZE, MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, SO_RCVTIMEO, SO_SNDTIMEO,
+    SOL_SOCKET, iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t, timespec, timeval,
 };
 
 use super::address::{self, Address};
@@ -31,7 +31,10 @@ pub(super) struct Call {
 }
 
 impl Call {
-    pub(super) fn run<T>(&self, mut attempt: impl FnMut(&mut World) -> Result<T, Errno>) -> Result<T, Errno> {
+    pub(super) fn run<T>(
+        &self,
+        mut attempt: impl FnMut(&mut World) -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
         let mut world = lock();
         let mut deadline = None;
         let mut waited = false;
@@ -44,7 +47,8 @@ impl Call {
                 if self.flags & MSG_DONTWAIT != 0 || is_nonblocking(self.fd) {
                     return Err(EAGAIN);
                 }
-                deadline = bound_of(self.fd, self.bound).map(|bound| world.now.saturating_add(bound));
+                deadline =
+                    bound_of(self.fd, self.bound).map(|bound| world.now.saturating_add(bound));
                 waited = true;
             }
             let happened;
@@ -60,8 +64,11 @@ impl Call {
 fn bound_of(fd: c_int, option: c_int) -> Option<Nanos> {
     let mut bound = timeval { tv_sec: 0, tv_usec: 0 };
     let mut length = size_of::<timeval>() as socklen_t;
-    // SAFETY: the option has this type, and both places are ours. A descriptor that is no socket has no such option.
-    let result = unsafe { real::getsockopt(fd, SOL_SOCKET, option, (&raw mut bound).cast(), &raw mut length) };
+    // SAFETY: the option has this type, and both places are ours. A descriptor that is no socket
+    // has no such option.
+    let result = unsafe {
+        real::getsockopt(fd, SOL_SOCKET, option, (&raw mut bound).cast(), &raw mut length)
+    };
     let nanos = bound.tv_sec as u64 * 1_000_000_000 + bound.tv_usec as u64 * 1_000;
     (result == 0 && nanos > 0).then_some(nanos)
 }
@@ -88,7 +95,9 @@ impl World {
             Kind::Socket(socket) => {
                 let socket = *socket;
                 if self.network.transport(socket) == Transport::Stream {
-                    return self.with_network(|net, moment| net.read(moment, socket, into, peek)).map(stream);
+                    return self
+                        .with_network(|net, moment| net.read(moment, socket, into, peek))
+                        .map(stream);
                 }
                 let (length, whole, from) =
                     self.with_network(|net, moment| net.receive_from(moment, socket, into, peek))?;
@@ -99,10 +108,16 @@ impl World {
         }
     }
 
-    fn send(&mut self, id: ObjectId, from: &[u8], to: Option<std::net::SocketAddr>) -> Result<usize, Errno> {
+    fn send(
+        &mut self,
+        id: ObjectId,
+        from: &[u8],
+        to: Option<std::net::SocketAddr>,
+    ) -> Result<usize, Errno> {
         match self.kind_mut(id)? {
             Kind::Event(event) => {
-                let number = from.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes)).ok_or(EINVAL)?;
+                let number =
+                    from.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes)).ok_or(EINVAL)?;
                 event.write(number)?;
                 self.touch(id, crate::objects::IN);
                 Ok(size_of::<u64>())
@@ -135,13 +150,22 @@ impl World {
 }
 
 /// What `read` of a counting descriptor does.
-fn read_number(into: &mut [u8], number: impl FnOnce() -> Result<u64, Errno>) -> Result<usize, Errno> {
+fn read_number(
+    into: &mut [u8],
+    number: impl FnOnce() -> Result<u64, Errno>,
+) -> Result<usize, Errno> {
     let Some(place) = into.first_chunk_mut() else { return Err(EINVAL) };
     *place = number()?.to_ne_bytes();
     Ok(size_of::<u64>())
 }
 
-fn receive_call(me: ActorId, fd: c_int, id: ObjectId, into: &mut [u8], flags: c_int) -> Result<Received, Errno> {
+fn receive_call(
+    me: ActorId,
+    fd: c_int,
+    id: ObjectId,
+    into: &mut [u8],
+    flags: c_int,
+) -> Result<Received, Errno> {
     let call = Call { me, fd, id, flags, bound: SO_RCVTIMEO };
     let received = call.run(|world| world.receive(id, into, flags & MSG_PEEK != 0))?;
     if matches!(lock().objects.get(id).map(|object| &object.kind), Some(Kind::Event(_))) {
@@ -160,7 +184,10 @@ fn send_call(
 ) -> Result<usize, Errno> {
     let call = Call { me, fd, id, flags, bound: SO_SNDTIMEO };
     let mut sent = call.run(|world| world.send(id, from, to))?;
-    let goes_on = sent < from.len() && lock().is_bytes(id) && flags & MSG_DONTWAIT == 0 && !is_nonblocking(fd);
+    let goes_on = sent < from.len()
+        && lock().is_bytes(id)
+        && flags & MSG_DONTWAIT == 0
+        && !is_nonblocking(fd);
     while goes_on && sent < from.len() {
         match call.run(|world| world.send(id, &from[sent..], to)) {
             Ok(more) => sent += more,
@@ -193,7 +220,9 @@ unsafe fn gather(parts: &[iovec]) -> Vec<u8> {
         let length = part.iov_len.min(MOST - all.len());
         if length > 0 {
             // SAFETY: as above.
-            all.extend_from_slice(unsafe { slice::from_raw_parts(part.iov_base.cast::<u8>(), length) });
+            all.extend_from_slice(unsafe {
+                slice::from_raw_parts(part.iov_base.cast::<u8>(), length)
+            });
         }
     }
     all
@@ -263,7 +292,8 @@ unsafe extern "C" fn writev(fd: c_int, list: *const iovec, count: c_int) -> ssiz
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn recv(fd: c_int, into: *mut c_void, length: size_t, flags: c_int) -> ssize_t {
-    // SAFETY: the caller's contract is the C library's, in which this is the other without an address.
+    // SAFETY: the caller's contract is the C library's, in which this is the other without an
+    // address.
     unsafe { recvfrom(fd, into, length, flags, std::ptr::null_mut(), std::ptr::null_mut()) }
 }
 
@@ -278,7 +308,9 @@ unsafe extern "C" fn recvfrom(
 ) -> ssize_t {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
-        let Some((me, id)) = object(fd) else { return real::recvfrom(fd, into, length, flags, from, from_length) };
+        let Some((me, id)) = object(fd) else {
+            return real::recvfrom(fd, into, length, flags, from, from_length);
+        };
         let into = slice::from_raw_parts_mut(into.cast::<u8>(), length);
         answer_size(receive_call(me, fd, id, into, flags).map(|received| {
             match &received.from {
@@ -293,7 +325,8 @@ unsafe extern "C" fn recvfrom(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn send(fd: c_int, from: *const c_void, length: size_t, flags: c_int) -> ssize_t {
-    // SAFETY: the caller's contract is the C library's, in which this is the other without an address.
+    // SAFETY: the caller's contract is the C library's, in which this is the other without an
+    // address.
     unsafe { sendto(fd, from, length, flags, std::ptr::null(), 0) }
 }
 
@@ -308,7 +341,9 @@ unsafe extern "C" fn sendto(
 ) -> ssize_t {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
-        let Some((me, id)) = object(fd) else { return real::sendto(fd, from, length, flags, to, to_length) };
+        let Some((me, id)) = object(fd) else {
+            return real::sendto(fd, from, length, flags, to, to_length);
+        };
         let from = slice::from_raw_parts(from.cast::<u8>(), length);
         let to = match destination(to, to_length) {
             Ok(to) => to,
@@ -321,7 +356,10 @@ unsafe extern "C" fn sendto(
 /// # Safety
 ///
 /// `to` is null or has so many bytes.
-unsafe fn destination(to: *const sockaddr, length: socklen_t) -> Result<Option<std::net::SocketAddr>, Errno> {
+unsafe fn destination(
+    to: *const sockaddr,
+    length: socklen_t,
+) -> Result<Option<std::net::SocketAddr>, Errno> {
     if to.is_null() || length == 0 {
         return Ok(None);
     }
@@ -404,7 +442,12 @@ unsafe extern "C" fn recvmmsg(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sendmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int {
+unsafe extern "C" fn sendmmsg(
+    fd: c_int,
+    messages: *mut mmsghdr,
+    count: c_uint,
+    flags: c_int,
+) -> c_int {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         if object(fd).is_none() {

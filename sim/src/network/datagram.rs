@@ -1,21 +1,23 @@
 //! UDP.
 //!
-//! A socket is unconnected or connected. Connecting sends nothing: it fixes the peer, so that only the peer's
-//! datagrams are received and the peer's "port unreachable" becomes an error.
+//! A socket is unconnected or connected. Connecting sends nothing: it fixes the peer, so that only
+//! the peer's datagrams are received and the peer's "port unreachable" becomes an error.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 
 use super::packet::{Content, Packet};
 use super::{
-    ANY, Body, ERR, Errno, HUP, HostId, IN, Moment, Network, OUT, RDHUP, Shut, SocketId, Transport, shown,
+    ANY, Body, ERR, Errno, HUP, HostId, IN, Moment, Network, OUT, RDHUP, Shut, SocketId, Transport,
+    Version, shown,
 };
 
 /// `net.core.rmem_default` of Linux, in bytes.
 const CAPACITY: usize = 212_992;
 /// What Linux counts for a small datagram besides its bytes (`SKB_TRUESIZE` of an empty one).
 const OVERHEAD: usize = 768;
-/// The longest payload: 65,535 less the headers of IPv4 and UDP. IPv6 does not count its own header.
+/// The longest payload: 65,535 less the headers of IPv4 and UDP. IPv6 does not count its own
+/// header.
 const LONGEST_V4: usize = 65_507;
 const LONGEST_V6: usize = 65_527;
 
@@ -47,7 +49,8 @@ impl Datagrams {
 }
 
 impl Network {
-    /// Takes the next datagram. Returns the bytes copied, the datagram's whole length and its sender.
+    /// Takes the next datagram. Returns the bytes copied, the datagram's whole length and its
+    /// sender.
     pub(crate) fn receive_from(
         &mut self,
         _moment: &mut Moment,
@@ -81,8 +84,11 @@ impl Network {
         from: &[u8],
         to: Option<SocketAddr>,
     ) -> Result<usize, Errno> {
+        // Linux binds before it looks at anything else.
+        self.bind_if_unbound(id)?;
         let socket = self.at(id);
-        if from.len() > usize::from(u16::MAX) {
+        // An IPv6 socket looks at the destination first.
+        if socket.version == Version::V4 && from.len() > usize::from(u16::MAX) {
             return Err(libc::EMSGSIZE);
         }
         let to = match to {
@@ -90,8 +96,6 @@ impl Network {
             Some(to) => to,
             None => shown(socket.version, socket.peer.ok_or(libc::EDESTADDRREQ)?),
         };
-        // Linux binds before it looks at the destination.
-        self.bind_if_unbound(id)?;
         let (source, to) = self.route(id, to)?;
         let longest = if to.is_ipv4() { LONGEST_V4 } else { LONGEST_V6 };
         if from.len() > longest {
@@ -130,8 +134,11 @@ impl Network {
     }
 
     pub(super) fn connect_datagrams(&mut self, id: SocketId, to: SocketAddr) -> Result<(), Errno> {
-        let (source, peer) = self.route(id, to)?;
         self.bind_if_unbound(id)?;
+        if self.at(id).only_v6 && to.is_ipv4() {
+            return Err(libc::EAFNOSUPPORT);
+        }
+        let (source, peer) = self.route(id, to)?;
         let socket = self.at_mut(id);
         socket.peer = Some(peer);
         socket.ip = Some(source);
@@ -139,14 +146,19 @@ impl Network {
     }
 
     pub(super) fn bind_if_unbound(&mut self, id: SocketId) -> Result<(), Errno> {
-        if self.at(id).port == 0 {
+        if !self.at(id).holds_port {
             let port = self.free_port(id).ok_or(libc::EAGAIN)?;
             self.take_port(id, port);
         }
         Ok(())
     }
 
-    pub(super) fn shut_datagrams(&mut self, id: SocketId, read: bool, write: bool) -> Result<(), Errno> {
+    pub(super) fn shut_datagrams(
+        &mut self,
+        id: SocketId,
+        read: bool,
+        write: bool,
+    ) -> Result<(), Errno> {
         let socket = self.at_mut(id);
         // Linux marks an unconnected socket too, and fails all the same.
         socket.shut.read |= read;
@@ -165,7 +177,12 @@ impl Network {
         data: Vec<u8>,
     ) {
         let Some(id) = self.best_receiver(host, Transport::Datagram, to, from) else {
-            self.carry(moment, host, Packet { from: to, to: from, content: Content::PortClosed }, 0);
+            self.carry(
+                moment,
+                host,
+                Packet { from: to, to: from, content: Content::PortClosed },
+                0,
+            );
             return;
         };
         let Body::Datagrams(datagrams) = &mut self.at_mut(id).body else { return };

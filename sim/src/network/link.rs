@@ -58,12 +58,17 @@ pub(super) struct Path {
     pub(super) kept: Vec<(Nanos, Packet)>,
 }
 
+/// By which the choices about a link are drawn. It depends on the names of both hosts alone.
+pub(crate) fn link_entity(from: &str, to: &str) -> u64 {
+    entity(&format!("{from} {to}"))
+}
+
 impl Network {
     pub(super) fn path_mut(&mut self, from: HostId, to: HostId) -> &mut Path {
         let (hosts, default) = (&self.hosts, &self.default_link);
         self.paths.entry((from, to)).or_insert_with(|| {
             let link = if from == to { Link::loopback() } else { default.clone() };
-            let entity = entity(&format!("{} {}", hosts[from.0].name, hosts[to.0].name));
+            let entity = link_entity(&hosts[from.0].name, &hosts[to.0].name);
             Path { link, entity, busy_until: 0, kept: Vec::new() }
         })
     }
@@ -73,7 +78,8 @@ impl Network {
         if ip.is_loopback() { Some(from) } else { self.owners.get(&ip).copied() }
     }
 
-    /// Sends a packet on its way, not to arrive before `earliest`. Returns when it arrives, had it not been lost.
+    /// Sends a packet on its way, not to arrive before `earliest`. Returns when it arrives, had it
+    /// not been lost.
     pub(super) fn carry(
         &mut self,
         moment: &mut Moment,
@@ -82,6 +88,9 @@ impl Network {
         earliest: Nanos,
     ) -> Nanos {
         let Some(to) = self.owner(from, packet.to.ip()) else { return earliest };
+        if !self.hosts[from.0].on {
+            return earliest;
+        }
         let loopback = from == to;
         let path = self.path_mut(from, to);
         let (link, entity) = (&path.link, path.entity);
@@ -91,17 +100,18 @@ impl Network {
             leaves = leaves.max(path.busy_until) + u64::try_from(nanos).unwrap_or(u64::MAX / 4);
             path.busy_until = leaves;
         }
-        let lost =
-            link.loss != Chance::NEVER && moment.choices.disturbs(Kind::Loss, entity, link.loss).is_some();
+        let lost = link.loss != Chance::NEVER
+            && moment.choices.disturbs(Kind::Loss, entity, link.loss).is_some();
         let mut arrives = || {
             let delay = moment.choices.disturbs(Kind::Delay, entity, link.jitter_chance);
             leaves + link.latency + delay.map_or(0, |mut draw| draw.below(link.jitter.max(1)))
         };
         let at = arrives().max(earliest);
-        let twice = matches!(packet.content, Content::Datagram(_)) && link.duplicate != Chance::NEVER;
+        let twice =
+            matches!(packet.content, Content::Datagram(_)) && link.duplicate != Chance::NEVER;
         let second = twice.then(&mut arrives);
-        let duplicate =
-            second.filter(|_| moment.choices.disturbs(Kind::Duplicate, entity, link.duplicate).is_some());
+        let duplicate = second
+            .filter(|_| moment.choices.disturbs(Kind::Duplicate, entity, link.duplicate).is_some());
         if !loopback && (lost || link.partitioned) {
             return at;
         }
@@ -124,7 +134,8 @@ impl Network {
 
     /// Lets the packets go that links no longer hold.
     pub(super) fn release(&mut self) {
-        let free: Vec<_> = self.holding.iter().copied().filter(|pair| !self.paths[pair].link.held).collect();
+        let free: Vec<_> =
+            self.holding.iter().copied().filter(|pair| !self.paths[pair].link.held).collect();
         for (from, to) in free {
             self.holding.remove(&(from, to));
             for (at, packet) in std::mem::take(&mut self.path_mut(from, to).kept) {

@@ -1,6 +1,7 @@
 //! Who has which port, and who gets what arrives for it.
 //!
-//! The rules for sharing a port are those of `inet_csk_bind_conflict` (TCP) and `udp_lib_lport_inuse` (UDP).
+//! The rules for sharing a port are those of `inet_csk_bind_conflict` (TCP) and
+//! `udp_lib_lport_inuse` (UDP).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -16,7 +17,7 @@ impl Socket {
         match (self.ip, ip) {
             (Some(own), ip) => own == ip,
             (None, IpAddr::V4(_)) => self.version == Version::V4 || !self.only_v6,
-            (None, IpAddr::V6(_)) => self.version == Version::V6,
+            (None, IpAddr::V6(_)) => self.version == Version::V6 && !self.only_v4,
         }
     }
 
@@ -31,8 +32,8 @@ impl Socket {
 
     fn conflicts(&self, other: &Socket) -> bool {
         let listens = matches!(&other.body, Body::Stream(stream) if stream.state == State::Listen);
-        let shared =
-            self.reuse_address && other.reuse_address && !listens || self.reuse_port && other.reuse_port;
+        let shared = self.reuse_address && other.reuse_address && !listens
+            || self.reuse_port && other.reuse_port;
         !shared && self.overlaps(other)
     }
 
@@ -60,36 +61,46 @@ impl Network {
         if ip != address.ip() && socket.only_v6 {
             return Err(libc::EINVAL);
         }
-        if !ip.is_unspecified() && self.owner(host, ip) != Some(host) {
+        let active = matches!(&socket.body, Body::Stream(stream) if stream.state != State::Closed);
+        let active = active
+            || socket.holds_port
+            || socket.peer.is_some() && socket.transport() == Transport::Datagram;
+        let absent = !ip.is_unspecified() && self.owner(host, ip) != Some(host);
+        // The two versions look at these in a different order.
+        if absent && (socket.version == Version::V4 || !active) {
             return Err(libc::EADDRNOTAVAIL);
         }
-        let busy = matches!(&socket.body, Body::Stream(stream) if stream.state != State::Closed);
-        if busy || socket.port != 0 {
+        if active {
             return Err(libc::EINVAL);
         }
-        let before = (socket.ip, socket.reuse_address, socket.reuse_port);
+        let before = (socket.reuse_address, socket.reuse_port);
         let socket = self.at_mut(id);
-        (socket.ip, socket.reuse_address, socket.reuse_port) =
-            ((!ip.is_unspecified()).then_some(ip), reuse_address, reuse_port);
-        let taken = port != 0 && self.port_conflicts(id, port);
-        let port = if taken {
-            None
-        } else if port == 0 {
-            self.free_port(id)
-        } else {
-            Some(port)
+        socket.ip = (!ip.is_unspecified()).then_some(ip);
+        socket.only_v4 = ip.is_unspecified() && ip != address.ip();
+        (socket.reuse_address, socket.reuse_port) = (reuse_address, reuse_port);
+        let port = match port {
+            0 => self.free_port(id),
+            port => (!self.port_conflicts(id, port)).then_some(port),
         };
         let Some(port) = port else {
+            // Linux forgets even an address that the socket had before.
             let socket = self.at_mut(id);
-            (socket.ip, socket.reuse_address, socket.reuse_port) = before;
+            (socket.ip, socket.only_v4) = (None, false);
+            (socket.reuse_address, socket.reuse_port) = before;
             return Err(libc::EADDRINUSE);
         };
         self.take_port(id, port);
         let socket = self.at_mut(id);
-        socket.keeps_ip = socket.ip.is_some();
+        socket.keeps_ip |= socket.ip.is_some() || socket.only_v4;
         // Linux locks the port only if the program named one.
-        socket.keeps_port = address.port() != 0;
+        socket.keeps_port |= address.port() != 0;
         Ok(())
+    }
+
+    /// `SO_REUSEADDR` and `SO_REUSEPORT` as they are after `bind`, or without one.
+    pub(crate) fn set_reuse(&mut self, id: SocketId, address: bool, port: bool) {
+        let socket = self.at_mut(id);
+        (socket.reuse_address, socket.reuse_port) = (address, port);
     }
 
     /// Whether another socket keeps this one from having `port`.
@@ -102,12 +113,14 @@ impl Network {
     pub(super) fn take_port(&mut self, id: SocketId, port: u16) {
         let socket = self.at_mut(id);
         socket.port = port;
+        socket.holds_port = true;
         let key = (socket.host, socket.transport(), port);
         self.ports.entry(key).or_default().push(id);
     }
 
     pub(super) fn leave_port(&mut self, id: SocketId) {
         let socket = self.at_mut(id);
+        socket.holds_port = false;
         let key = (socket.host, socket.transport(), socket.port);
         if let Some(owners) = self.ports.get_mut(&key) {
             owners.retain(|owner| *owner != id);
@@ -120,11 +133,18 @@ impl Network {
     /// The next port that nobody of the same transport has.
     pub(super) fn free_port(&mut self, id: SocketId) -> Option<u16> {
         let (host, transport) = (self.at(id).host, self.transport(id));
-        self.next_port_where(host, |network, port| !network.ports.contains_key(&(host, transport, port)))
+        self.next_port_where(host, |network, port| {
+            !network.ports.contains_key(&(host, transport, port))
+        })
     }
 
     /// A port for a connection from `ip` to `peer`. Connections to different peers can share one.
-    pub(super) fn connection_port(&mut self, id: SocketId, ip: IpAddr, peer: SocketAddr) -> Option<u16> {
+    pub(super) fn connection_port(
+        &mut self,
+        id: SocketId,
+        ip: IpAddr,
+        peer: SocketAddr,
+    ) -> Option<u16> {
         if let Some(port) = self.free_port(id) {
             return Some(port);
         }
@@ -139,7 +159,11 @@ impl Network {
         })
     }
 
-    fn next_port_where(&mut self, host: HostId, fits: impl Fn(&Network, u16) -> bool) -> Option<u16> {
+    fn next_port_where(
+        &mut self,
+        host: HostId,
+        fits: impl Fn(&Network, u16) -> bool,
+    ) -> Option<u16> {
         let mut port = self.hosts[host.0].next_port;
         for _ in EPHEMERAL.0..=EPHEMERAL.1 {
             let candidate = port;
@@ -152,8 +176,13 @@ impl Network {
         None
     }
 
-    /// Checks a destination, and finds the address that the socket sends from. `0.0.0.0` means the own host.
-    pub(super) fn route(&self, id: SocketId, to: SocketAddr) -> Result<(IpAddr, SocketAddr), Errno> {
+    /// Checks a destination, and finds the address that the socket sends from. `0.0.0.0` means the
+    /// own host.
+    pub(super) fn route(
+        &self,
+        id: SocketId,
+        to: SocketAddr,
+    ) -> Result<(IpAddr, SocketAddr), Errno> {
         let socket = self.at(id);
         match (socket.version, to) {
             (Version::V4, SocketAddr::V6(_)) => return Err(libc::EAFNOSUPPORT),
@@ -164,9 +193,11 @@ impl Network {
         }
         let mut to = plain(to);
         if to.ip().is_unspecified() {
-            to.set_ip(match to.ip() {
-                IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
-                IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
+            let own = socket.ip.filter(|ip| ip.is_ipv4());
+            to.set_ip(match (to.ip(), own) {
+                (IpAddr::V4(_), Some(own)) => own,
+                (IpAddr::V6(_), None) if !socket.only_v4 => IpAddr::V6(Ipv6Addr::LOCALHOST),
+                _ => IpAddr::V4(Ipv4Addr::LOCALHOST),
             });
         }
         if socket.version == Version::V6 && socket.only_v6 && to.is_ipv4() {
@@ -181,8 +212,12 @@ impl Network {
             return Err(libc::ENETUNREACH);
         }
         let from = match (socket.ip, to.ip()) {
-            (Some(own), to) if own.is_ipv4() != to.is_ipv4() => return Err(libc::ENETUNREACH),
-            (Some(own), to) if own.is_loopback() && self.owner(socket.host, to) != Some(socket.host) => {
+            (Some(own), to) if own.is_ipv4() && to.is_ipv6() => return Err(libc::EAFNOSUPPORT),
+            (None, to) if socket.only_v4 && to.is_ipv6() => return Err(libc::EAFNOSUPPORT),
+            (Some(own), to) if own.is_ipv6() && to.is_ipv4() => return Err(libc::ENETUNREACH),
+            (Some(own), to)
+                if own.is_loopback() && self.owner(socket.host, to) != Some(socket.host) =>
+            {
                 return Err(libc::EINVAL);
             }
             (Some(own), _) => own,
@@ -195,12 +230,17 @@ impl Network {
         Ok((from, to))
     }
 
-    pub(super) fn listener_for(&self, host: HostId, to: SocketAddr, from: SocketAddr) -> Option<SocketId> {
+    pub(super) fn listener_for(
+        &self,
+        host: HostId,
+        to: SocketAddr,
+        from: SocketAddr,
+    ) -> Option<SocketId> {
         self.best_receiver(host, Transport::Stream, to, from)
     }
 
-    /// Who gets a SYN or a datagram: the socket with the closest match. Of equal ones the last wins, except that a
-    /// group with `SO_REUSEPORT` shares the senders out.
+    /// Who gets a SYN or a datagram: the socket with the closest match. Of equal ones the last
+    /// wins, except that a group with `SO_REUSEPORT` shares the senders out.
     pub(super) fn best_receiver(
         &self,
         host: HostId,
@@ -218,10 +258,12 @@ impl Network {
             let connected = transport == Transport::Datagram && socket.peer.is_some();
             let exact = u8::from(socket.ip.is_some()) * 2;
             let same_version = u8::from((socket.version == Version::V4) == to.is_ipv4());
-            (wanted && socket.covers(to.ip())).then_some(u8::from(connected) * 4 + exact + same_version)
+            (wanted && socket.covers(to.ip()))
+                .then_some(u8::from(connected) * 4 + exact + same_version)
         };
         let best = owners.iter().filter_map(|id| score(*id)).max()?;
-        let equal: Vec<SocketId> = owners.iter().copied().filter(|id| score(*id) == Some(best)).collect();
+        let equal: Vec<SocketId> =
+            owners.iter().copied().filter(|id| score(*id) == Some(best)).collect();
         let last = *equal.last()?;
         if best < 4 && equal.len() > 1 && self.at(last).reuse_port {
             let hash = mix(u64::from(from.port()) ^ mix(ip_bits(from.ip())));

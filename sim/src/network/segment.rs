@@ -1,32 +1,33 @@
 //! What TCP does with a segment that arrives.
 //!
-//! | State       | SYN               | last ACK of the handshake | bytes    | FIN         | ACK of own FIN | RST          |
-//! |-------------|-------------------|---------------------------|----------|-------------|----------------|--------------|
-//! | no socket   | RST               | RST                       | RST      | RST         | RST            |              |
-//! | Listen      | new: SynReceived  | RST                       | RST      | RST         | RST            |              |
-//! | SynSent     | with ACK:         | RST                       | RST      | RST         | RST            | ECONNREFUSED |
-//! |             | Established       |                           |          |             |                |              |
-//! | SynReceived | SYN-ACK again     | Established, or nothing   |          |             |                | forgotten    |
-//! |             |                   | if the queue is full      |          |             |                |              |
-//! | Established | ACK               |                           | kept     | CloseWait   |                | ECONNRESET   |
-//! | FinWait1    | ACK               |                           | kept [1] | Closing     | FinWait2       | ECONNRESET   |
-//! | FinWait2    | ACK               |                           | kept [1] | TimeWait    |                | ECONNRESET   |
-//! | CloseWait   | ACK               |                           |          | ACK         |                | EPIPE        |
-//! | Closing     | ACK               |                           |          | ACK         | TimeWait       | ECONNRESET   |
-//! | LastAck     | ACK               |                           |          | ACK         | Closed         | ECONNRESET   |
-//! | TimeWait    | new: as no socket |                           | ACK      | ACK         |                | forgotten    |
+//! | State       | SYN           | Last ACK of SYNs | Bytes    | FIN       | ACK of own FIN | RST          |
+//! |-------------|---------------|------------------|----------|-----------|----------------|--------------|
+//! | no socket   | RST           | RST              | RST      | RST       | RST            |              |
+//! | Listen      | → SynReceived | RST              | RST      | RST       | RST            |              |
+//! | SynSent     | → Established | RST              | RST      | RST       | RST            | ECONNREFUSED |
+//! | SynReceived | SYN-ACK again | → Established[1] | as ACK   | as ACK    |                | forgotten    |
+//! | Established | ACK           |                  | kept     | CloseWait |                | ECONNRESET   |
+//! | FinWait1    | ACK           |                  | kept [2] | Closing   | FinWait2       | ECONNRESET   |
+//! | FinWait2    | ACK           |                  | kept [2] | TimeWait  |                | ECONNRESET   |
+//! | CloseWait   | ACK           |                  | ACK      | ACK       |                | EPIPE        |
+//! | Closing     | ACK           |                  | ACK      | ACK       | TimeWait       | ECONNRESET   |
+//! | LastAck     | ACK           |                  | ACK      | ACK       | Closed         | ECONNRESET   |
+//! | TimeWait    | as no socket  |                  | ACK      | ACK       |                | forgotten    |
 //!
-//! [1] If the receiving side is shut down or the socket is closed, bytes end the connection with a RST to the peer.
+//! [1] If the listener's queue is full, nothing happens, and the SYN-ACK goes out again later.
 //!
-//! A segment of the connection that starts after the expected byte is dropped and answered with an ACK, so the peer
-//! sends again from there.
+//! [2] If the receiving side is shut down or the socket is closed, bytes end the connection with a
+//! RST to the peer.
+//!
+//! A segment of the connection that starts after the expected byte is dropped and answered with an
+//! ACK, so the peer sends again from there.
 
 use std::net::SocketAddr;
 
 use super::packet::Segment;
 use super::stream::{Phase, State, Stream};
 use super::transmission::INITIAL_TIMEOUT;
-use super::{ANY, Body, HostId, IN, Moment, Network, Shut, Socket, SocketId};
+use super::{ANY, Body, HostId, IN, Moment, Network, Socket, SocketId};
 
 impl Network {
     pub(super) fn segment_arrived(
@@ -88,7 +89,6 @@ impl Network {
             keeps_port: false,
             peer: Some(peer),
             error: 0,
-            shut: Shut::default(),
             body: Body::Stream(Box::new(child)),
             ..*listener
         };
@@ -169,6 +169,11 @@ impl Network {
         self.at_mut(id).stream_mut().state = State::Established;
         self.touch(parent, IN);
         self.synchronized(moment, id, segment);
+        // A listener that was shut down before it listened hands that on. Linux sends the FIN at
+        // once.
+        if self.sockets[id.0].as_ref().is_some_and(|socket| socket.shut.write) {
+            self.finish(moment, id);
+        }
     }
 
     /// A segment for a connection that both sides know.
@@ -204,10 +209,12 @@ impl Network {
     fn reset_arrived(&mut self, moment: &mut Moment, id: SocketId, segment: &Segment) {
         let stream = self.at(id).stream();
         if segment.seq == stream.expected {
-            let error = if stream.state == State::CloseWait { libc::EPIPE } else { libc::ECONNRESET };
+            let error =
+                if stream.state == State::CloseWait { libc::EPIPE } else { libc::ECONNRESET };
             self.end(id, error);
         } else if segment.seq > stream.expected && segment.seq <= stream.receive_limit {
-            // Something before it was lost. The answer makes the peer send a RST with the right number.
+            // Something before it was lost. The answer makes the peer send a RST with the right
+            // number.
             self.send_ack(moment, id);
         }
     }

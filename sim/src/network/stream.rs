@@ -2,19 +2,22 @@
 //!
 //! What a call does depends on the state (the table of `segment.rs` says how segments change it):
 //!
-//! | State       | connect           | listen | accept | read          | write            | shutdown(write) | close      |
-//! |-------------|-------------------|--------|--------|---------------|------------------|-----------------|------------|
-//! | Closed      | SYN → SynSent     | Listen | EINVAL | error or end, | error or EPIPE   | ENOTCONN        | gone       |
-//! |             |                   |        |        | else ENOTCONN |                  |                 |            |
-//! | Listen      | EISCONN           | Listen | a peer | ENOTCONN      | EPIPE            | nothing         | gone, RST  |
-//! | SynSent     | EALREADY          | EINVAL | EINVAL | EAGAIN        | EAGAIN           | → Closed        | gone       |
-//! | Established | 0 once, EISCONN   | EINVAL | EINVAL | bytes         | bytes            | FIN → FinWait1  | → FinWait1 |
-//! | CloseWait   | as Established    | EINVAL | EINVAL | bytes, end    | bytes            | FIN → LastAck   | → LastAck  |
-//! | FinWait1, 2 | as Established    | EINVAL | EINVAL | bytes         | EPIPE            | nothing         | stays      |
-//! | Closing,    | as Established    | EINVAL | EINVAL | bytes, end    | EPIPE            | nothing         | stays      |
-//! | LastAck     |                   |        |        |               |                  |                 |            |
+//! | State       | connect         | listen | accept | read     | write  | shutdown(write) | close          |
+//! |-------------|-----------------|--------|--------|----------|--------|-----------------|----------------|
+//! | Closed      | SYN → SynSent   | Listen | EINVAL | [1]      | [2]    | ENOTCONN        | gone           |
+//! | Listen      | EISCONN         | Listen | a peer | ENOTCONN | EPIPE  | nothing         | gone, RST      |
+//! | SynSent     | EALREADY        | EINVAL | EINVAL | EAGAIN   | EAGAIN | → Closed        | gone           |
+//! | Established | 0 once, EISCONN | EINVAL | EINVAL | bytes    | bytes  | FIN → FinWait1  | FIN → FinWait1 |
+//! | CloseWait   | 0 once, EISCONN | EINVAL | EINVAL | bytes, 0 | bytes  | FIN → LastAck   | FIN → LastAck  |
+//! | FinWait1, 2 | 0 once, EISCONN | EINVAL | EINVAL | bytes    | EPIPE  | nothing         | stays          |
+//! | Closing     | 0 once, EISCONN | EINVAL | EINVAL | bytes, 0 | EPIPE  | nothing         | stays          |
+//! | LastAck     | 0 once, EISCONN | EINVAL | EINVAL | bytes, 0 | EPIPE  | nothing         | stays          |
 //!
-//! A close with unread bytes sends a RST in each state that has a peer, and so does a close with `SO_LINGER` of 0.
+//! [1] Bytes that are left, then 0 if the peer sent its FIN, then the error once, then 0. ENOTCONN
+//! if there was no connection. [2] The error once, then EPIPE.
+//!
+//! A close with unread bytes sends a RST in each state that has a peer, and so does a close with
+//! `SO_LINGER` of 0.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -23,12 +26,14 @@ use std::net::SocketAddr;
 use super::Transport;
 use super::transmission::{INITIAL_TIMEOUT, NEIGHBOUR_WAIT};
 use super::{
-    ANY, ERR, Errno, Event, EventKey, HUP, IN, Moment, Nanos, Network, OUT, RDHUP, SECOND, Shut, SocketId,
+    ANY, ERR, Errno, Event, EventKey, HUP, IN, Moment, Nanos, Network, OUT, RDHUP, SECOND, Shut,
+    SocketId,
 };
 
 /// Room for received bytes: `net.ipv4.tcp_rmem`'s default.
 pub(super) const RECEIVE_CAPACITY: usize = 131_072;
-/// Room for sent bytes that the peer has not acknowledged. Linux starts with less and grows far beyond it.
+/// Room for sent bytes that the peer has not acknowledged. Linux starts with less and grows far
+/// beyond it.
 pub(super) const SEND_CAPACITY: usize = 131_072;
 /// `net.core.somaxconn` of Linux: the longest accept queue.
 const LONGEST_QUEUE: i32 = 4_096;
@@ -156,13 +161,13 @@ impl Network {
         }
         let socket = self.at(id);
         let stream = socket.stream();
-        let fits =
-            matches!(stream.state, State::Closed | State::Listen) && stream.phase == Phase::Unconnected;
+        let fits = matches!(stream.state, State::Closed | State::Listen)
+            && stream.phase == Phase::Unconnected;
         if !fits {
             return Err(libc::EINVAL);
         }
         if stream.state == State::Closed {
-            if socket.port == 0 {
+            if !socket.holds_port {
                 let port = self.free_port(id).ok_or(libc::EADDRINUSE)?;
                 self.take_port(id, port);
             } else if self.port_conflicts(id, socket.port) {
@@ -178,7 +183,12 @@ impl Network {
     }
 
     /// Starts a TCP connection, or asks how far it is. Sets the peer of a UDP socket.
-    pub(crate) fn connect(&mut self, moment: &mut Moment, id: SocketId, to: SocketAddr) -> Result<(), Errno> {
+    pub(crate) fn connect(
+        &mut self,
+        moment: &mut Moment,
+        id: SocketId,
+        to: SocketAddr,
+    ) -> Result<(), Errno> {
         if self.transport(id) == Transport::Datagram {
             return self.connect_datagrams(id, to);
         }
@@ -201,10 +211,15 @@ impl Network {
         }
     }
 
-    fn start_connect(&mut self, moment: &mut Moment, id: SocketId, to: SocketAddr) -> Result<(), Errno> {
+    fn start_connect(
+        &mut self,
+        moment: &mut Moment,
+        id: SocketId,
+        to: SocketAddr,
+    ) -> Result<(), Errno> {
         let (source, peer) = self.route(id, to)?;
         let host = self.at(id).host;
-        if self.at(id).port == 0 {
+        if !self.at(id).holds_port {
             let port = self.connection_port(id, source, peer).ok_or(libc::EADDRNOTAVAIL)?;
             self.take_port(id, port);
         }
@@ -291,9 +306,10 @@ impl Network {
             };
         }
         let count = into.len().min(stream.inbox.len());
-        for (to, from) in into.iter_mut().zip(&stream.inbox) {
-            *to = *from;
-        }
+        let (first, second) = stream.inbox.as_slices();
+        let split = count.min(first.len());
+        into[..split].copy_from_slice(&first[..split]);
+        into[split..count].copy_from_slice(&second[..count - split]);
         if !peek {
             stream.inbox.drain(..count);
             self.offer_room(moment, id);
@@ -302,7 +318,12 @@ impl Network {
     }
 
     /// Takes as many bytes as there is room for.
-    pub(crate) fn write(&mut self, moment: &mut Moment, id: SocketId, from: &[u8]) -> Result<usize, Errno> {
+    pub(crate) fn write(
+        &mut self,
+        moment: &mut Moment,
+        id: SocketId,
+        from: &[u8],
+    ) -> Result<usize, Errno> {
         let socket = self.at_mut(id);
         let shut = socket.shut.write;
         let broken = if socket.error == 0 { libc::EPIPE } else { socket.error };
@@ -362,7 +383,7 @@ impl Network {
     }
 
     /// Sends the FIN after what is written, if none is on its way.
-    fn finish(&mut self, moment: &mut Moment, id: SocketId) {
+    pub(super) fn finish(&mut self, moment: &mut Moment, id: SocketId) {
         let stream = self.at_mut(id).stream_mut();
         stream.state = match stream.state {
             State::Established => State::FinWait1,
@@ -422,7 +443,8 @@ impl Network {
         }
     }
 
-    /// `tcp_disconnect`: the socket is as new, but for the error that tells of it and the address it was bound to.
+    /// `tcp_disconnect`: the socket is as new, but for the error that tells of it and the address
+    /// it was bound to.
     fn disconnect_stream(&mut self, moment: &mut Moment, id: SocketId) {
         let state = self.at(id).stream().state;
         match state {
@@ -440,9 +462,6 @@ impl Network {
             socket.ip = None;
         }
         self.give_up_port(id);
-        if !self.at(id).keeps_port {
-            self.at_mut(id).port = 0;
-        }
         self.touch(id, ERR);
     }
 
@@ -454,7 +473,10 @@ impl Network {
     }
 
     /// The own address as it stands in the table of connections.
-    pub(super) fn connection_key(&self, id: SocketId) -> Option<(super::HostId, SocketAddr, SocketAddr)> {
+    pub(super) fn connection_key(
+        &self,
+        id: SocketId,
+    ) -> Option<(super::HostId, SocketAddr, SocketAddr)> {
         let socket = self.at(id);
         Some((socket.host, SocketAddr::new(socket.ip?, socket.port), socket.peer?))
     }

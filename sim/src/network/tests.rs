@@ -16,7 +16,7 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new(seed: u64) -> Self {
-        let choices = Choices::new(seed, BTreeSet::new(), BTreeSet::new());
+        let choices = Choices::new(seed, BTreeSet::new(), false, BTreeSet::new());
         Self { network: Network::new(), choices, now: 0 }
     }
 
@@ -112,7 +112,8 @@ fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|i| (i * 7 + i / 251) as u8).collect()
 }
 
-/// Sends `data` from client to server, both as fast as they can. Returns what arrived within `patience`.
+/// Sends `data` from client to server, both as fast as they can. Returns what arrived within
+/// `patience`.
 fn send_all(pair: &mut Pair, data: &[u8], patience: Nanos) -> Vec<u8> {
     let (mut sent, mut received) = (0, Vec::new());
     let end = pair.world.now + patience;
@@ -140,7 +141,10 @@ fn bytes_arrive_in_order_and_both_sides_end() {
     pair.world.close(pair.server);
     pair.world.pass(100 * SECOND);
     let left = pair.world.network.sockets.iter().flatten().count();
-    assert_eq!((left, pair.world.network.connections.len(), pair.world.network.next_event()), (1, 0, None));
+    assert_eq!(
+        (left, pair.world.network.connections.len(), pair.world.network.next_event()),
+        (1, 0, None)
+    );
 }
 
 #[test]
@@ -232,7 +236,8 @@ fn a_full_accept_queue_makes_the_next_client_wait() {
         assert_eq!(world.connect(*client, address), Err(libc::EINPROGRESS));
         world.pass(5 * MILLISECOND);
     }
-    let ready = |world: &World| clients.iter().map(|id| world.network.readiness(*id)).collect::<Vec<_>>();
+    let ready =
+        |world: &World| clients.iter().map(|id| world.network.readiness(*id)).collect::<Vec<_>>();
     assert_eq!(ready(&world), [OUT, OUT, 0]);
     world.pass(2 * SECOND);
     assert_eq!(ready(&world), [OUT, OUT, 0]);
@@ -314,10 +319,13 @@ fn datagrams_are_lost_doubled_and_refused() {
     let (from, to) = (world.udp(a, 9), world.udp(b, 80));
     let mut counts = [0; 3];
     for _ in 0..400 {
-        world.with(|network, moment| network.send_to(moment, from, b"hello", Some(address))).unwrap();
+        world
+            .with(|network, moment| network.send_to(moment, from, b"hello", Some(address)))
+            .unwrap();
         world.pass(10 * MILLISECOND);
         let mut into = [0; 9];
-        let mut receive = || world.with(|network, moment| network.receive_from(moment, to, &mut into, false));
+        let mut receive =
+            || world.with(|network, moment| network.receive_from(moment, to, &mut into, false));
         counts[(0..3).take_while(|_| receive().is_ok()).count()] += 1;
     }
     assert!(counts.iter().all(|count| *count > 40), "{counts:?}");
@@ -380,6 +388,28 @@ fn a_port_is_shared_as_linux_shares_it() {
     assert_eq!(bind(&mut pair.world, true).1, Ok(()));
     let client = pair.world.tcp(pair.hosts[0]);
     assert_eq!(pair.world.connect(client, pair.address), Err(libc::EINPROGRESS));
+}
+
+#[test]
+fn a_new_connection_outlives_the_last_minute_of_the_old_one() {
+    let (mut world, a, b, address) = hosts(18, Link::default());
+    let listener = world.listener(b, 16);
+    for last in [false, true] {
+        let client = world.tcp(a);
+        world.network.bind(client, any(5_555), true, false).unwrap();
+        assert_eq!(world.connect(client, address), Err(libc::EINPROGRESS));
+        world.pass(SECOND);
+        let server = world.accept(listener).unwrap();
+        if last {
+            world.pass(200 * SECOND);
+            world.write(client, b"hello").unwrap();
+            world.pass(SECOND);
+            assert_eq!(world.read(server, 10), Ok(b"hello".to_vec()));
+        }
+        world.close(client);
+        world.close(server);
+        world.pass(SECOND);
+    }
 }
 
 /// Everything that can be seen of a run with all kinds of trouble.

@@ -2,21 +2,24 @@
 //!
 //! One timer per socket is enough, since each state waits for one thing:
 //!
-//! | State                        | The timer waits for         | It fires                         | It gives up after   |
-//! |------------------------------|-----------------------------|----------------------------------|---------------------|
-//! | SynSent                      | the peer's SYN              | the SYN again, twice the wait    | 6 times: ETIMEDOUT  |
-//! | SynReceived                  | the handshake's last ACK    | the SYN-ACK again                | 5 times: forgotten  |
-//! | FinWait2, closed by program  | the peer's FIN              |                                  | 60 s: forgotten     |
-//! | TimeWait                     | late segments               |                                  | 60 s: forgotten     |
-//! | others, something on its way | its acknowledgement         | everything from there again      | 15 times: ETIMEDOUT |
-//! | others, the peer has no room | a larger window             | an empty segment that asks again | 15 times: ETIMEDOUT |
+//! | State                    | The timer waits for      | It fires             | It gives up after   |
+//! |--------------------------|--------------------------|----------------------|---------------------|
+//! | SynSent                  | the peer's SYN           | the SYN again        | 6 times: ETIMEDOUT  |
+//! | SynReceived              | the handshake's last ACK | the SYN-ACK again    | 5 times: forgotten  |
+//! | FinWait2, program closed | the peer's FIN           |                      | 60 s: forgotten     |
+//! | TimeWait                 | late segments            |                      | 60 s: forgotten     |
+//! | others, bytes on the way | their acknowledgement    | all from there again | 15 times: ETIMEDOUT |
+//! | others, peer has no room | a larger window          | an empty segment     | 15 times: ETIMEDOUT |
+//!
+//! Each time that it fires, the next wait is twice as long.
 
 use std::net::SocketAddr;
 
 use super::packet::{Content, Packet, Segment};
 use super::stream::{RECEIVE_CAPACITY, State};
 use super::{
-    ANY, Body, ERR, Errno, Event, HostId, MILLISECOND, Moment, Nanos, Network, SECOND, Shut, SocketId,
+    ANY, Body, ERR, Errno, Event, EventKey, HostId, MILLISECOND, Moment, Nanos, Network, SECOND,
+    Shut, SocketId,
 };
 use crate::choices::{Chance, Kind};
 
@@ -25,7 +28,8 @@ pub(super) const INITIAL_TIMEOUT: Nanos = SECOND;
 /// `TCP_RTO_MIN` and `TCP_RTO_MAX` of Linux.
 const SHORTEST_TIMEOUT: Nanos = 200 * MILLISECOND;
 const LONGEST_TIMEOUT: Nanos = 120 * SECOND;
-/// `net.ipv4.tcp_syn_retries`, `tcp_synack_retries`, `tcp_retries2`, and what `tcp_orphan_retries` of 0 stands for.
+/// `net.ipv4.tcp_syn_retries`, `tcp_synack_retries`, `tcp_retries2`, and what `tcp_orphan_retries`
+/// of 0 stands for.
 const SYN_RETRIES: u32 = 6;
 const SYN_ACK_RETRIES: u32 = 5;
 const RETRIES: u32 = 15;
@@ -34,18 +38,22 @@ const ORPHAN_RETRIES: u32 = 8;
 pub(super) const TIME_WAIT: Nanos = 60 * SECOND;
 /// Linux asks three times for a neighbour's hardware address, a second apart.
 pub(super) const NEIGHBOUR_WAIT: Nanos = 3 * SECOND;
-/// The longest segment, in bytes. Linux hands up to 64 KiB to the device at once and receives them as one again.
+/// The longest segment, in bytes. Linux hands up to 64 KiB to the device at once and receives them
+/// as one again.
 const LONGEST_SEGMENT: u64 = 65_160;
-/// The segment size of Ethernet, in bytes. A peer is told of less room than two segments only with other news.
+/// The segment size of Ethernet, in bytes. A peer is told of less room than two segments only with
+/// other news.
 const WORTH_TELLING: u64 = 2 * 1_448;
 
 pub(super) struct TimeWait {
+    timer: Option<EventKey>,
     pub(super) next: u64,
     pub(super) expected: u64,
 }
 
 impl Network {
-    /// Each connection's numbers are far from those of all others, so old segments never fit into a new connection.
+    /// Each connection's numbers are far from those of all others, so old segments never fit into a
+    /// new connection.
     pub(super) fn first_sequence_number(&mut self) -> u64 {
         self.begun += 1;
         self.begun << 36
@@ -108,7 +116,12 @@ impl Network {
             Some(ack) => Segment { seq: ack, rst: true, ..Segment::default() },
             None => Segment { ack: Some(cause.end()), rst: true, ..Segment::default() },
         };
-        self.carry(moment, host, Packet { from: own, to: peer, content: Content::Segment(answer) }, 0);
+        self.carry(
+            moment,
+            host,
+            Packet { from: own, to: peer, content: Content::Segment(answer) },
+            0,
+        );
     }
 
     /// Sends what is written and fits into the peer's window.
@@ -132,7 +145,8 @@ impl Network {
         let path = self.path_mut(host, to);
         let (entity, cut) = (path.entity, path.link.cut);
         let stream = self.at(id).stream();
-        let sends = [State::Established, State::CloseWait, State::FinWait1, State::Closing, State::LastAck];
+        let sends =
+            [State::Established, State::CloseWait, State::FinWait1, State::Closing, State::LastAck];
         if !sends.contains(&stream.state) {
             return None;
         }
@@ -141,7 +155,8 @@ impl Network {
             let fin = stream.finishing && stream.next == stream.data_end();
             return fin.then(|| Segment { seq: stream.next, fin, ..Segment::default() });
         }
-        let mut length = left.min(LONGEST_SEGMENT).min(stream.send_limit.saturating_sub(stream.next));
+        let mut length =
+            left.min(LONGEST_SEGMENT).min(stream.send_limit.saturating_sub(stream.next));
         if length == 0 {
             return None;
         }
@@ -165,7 +180,8 @@ impl Network {
         let stream = self.at(id).stream();
         let waits = stream.highest > stream.unacknowledged || stream.next < stream.data_end();
         if waits && stream.timer.is_none() {
-            // The wait begins when the link has taken everything: a slow link is no reason to send again.
+            // The wait begins when the link has taken everything: a slow link is no reason to send
+            // again.
             let delay = stream.timeout + stream.last_arrival.saturating_sub(now);
             self.arm_timer(now, id, delay);
         }
@@ -177,7 +193,8 @@ impl Network {
         let open = matches!(stream.state, State::Established | State::FinWait1 | State::FinWait2);
         let told = stream.receive_limit.saturating_sub(stream.expected);
         let room = stream.room();
-        let worth = room >= told + WORTH_TELLING && (room >= 2 * told || room == RECEIVE_CAPACITY as u64);
+        let worth =
+            room >= told + WORTH_TELLING && (room >= 2 * told || room == RECEIVE_CAPACITY as u64);
         if open && worth && told < (RECEIVE_CAPACITY / 2) as u64 {
             self.send_ack(moment, id);
         }
@@ -198,11 +215,16 @@ impl Network {
         let limit = stream.send_limit.max(ack + segment.window);
         let nothing_new =
             ack == stream.unacknowledged && limit == stream.send_limit && segment.data.is_empty();
+        let more_room = limit > stream.send_limit;
         stream.send_limit = limit;
         if ack == stream.unacknowledged {
             if stream.highest == ack {
                 // The answer to a question about room: the peer is alive.
                 stream.retries = 0;
+                if more_room {
+                    stream.timeout = SHORTEST_TIMEOUT + stream.round_trip;
+                    self.cancel_timer(id);
+                }
             } else if nothing_new && !segment.fin {
                 stream.repeated += 1;
                 // Three in a row mean a loss (RFC 5681).
@@ -297,7 +319,8 @@ impl Network {
         self.arm_timer(moment.now, id, delay);
     }
 
-    /// If nothing could be sent, an empty segment with an old number makes the peer repeat its window.
+    /// If nothing could be sent, an empty segment with an old number makes the peer repeat its
+    /// window.
     fn ask_for_room(&mut self, moment: &mut Moment, id: SocketId) {
         let stream = self.at(id).stream();
         if stream.next == stream.unacknowledged {
@@ -309,16 +332,21 @@ impl Network {
     pub(super) fn arm_timer(&mut self, now: Nanos, id: SocketId, delay: Nanos) {
         self.cancel_timer(id);
         let key = self.schedule(now + delay, Event::Timer(id));
-        if let Body::Stream(stream) = &mut self.at_mut(id).body {
-            stream.timer = Some(key);
+        match &mut self.at_mut(id).body {
+            Body::Stream(stream) => stream.timer = Some(key),
+            Body::TimeWait(rest) => rest.timer = Some(key),
+            Body::Datagrams(_) => {}
         }
     }
 
     pub(super) fn cancel_timer(&mut self, id: SocketId) {
-        if let Body::Stream(stream) = &mut self.at_mut(id).body {
-            if let Some(key) = stream.timer.take() {
-                self.events.remove(&key);
-            }
+        let timer = match &mut self.at_mut(id).body {
+            Body::Stream(stream) => stream.timer.take(),
+            Body::TimeWait(rest) => rest.timer.take(),
+            Body::Datagrams(_) => None,
+        };
+        if let Some(key) = timer {
+            self.events.remove(&key);
         }
     }
 
@@ -341,12 +369,17 @@ impl Network {
         self.touch(id, if error == 0 { ANY } else { ANY | ERR });
     }
 
-    /// Both sides have finished. The pair of addresses stays taken for a minute, with or without the program.
+    /// Both sides have finished. The pair of addresses stays taken for a minute, with or without
+    /// the program.
     pub(super) fn enter_time_wait(&mut self, now: Nanos, id: SocketId) {
         let key = self.connection_key(id).expect("a finished connection has a peer");
         self.cancel_timer(id);
         let socket = self.at(id);
-        let rest = TimeWait { next: socket.stream().highest, expected: socket.stream().expected };
+        let rest = TimeWait {
+            timer: None,
+            next: socket.stream().highest,
+            expected: socket.stream().expected,
+        };
         let kept = super::Socket {
             body: Body::TimeWait(rest),
             orphan: true,
@@ -361,7 +394,7 @@ impl Network {
         let kept = self.insert(kept);
         self.take_port(kept, port);
         self.connections.insert(key, kept);
-        self.schedule(now + TIME_WAIT, Event::Timer(kept));
+        self.arm_timer(now, kept, TIME_WAIT);
     }
 
     pub(super) fn neighbour_missing(&mut self, id: SocketId, peer: SocketAddr) {

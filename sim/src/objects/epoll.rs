@@ -1,7 +1,8 @@
 //! `epoll`, level- and edge-triggered.
 //!
-//! A registration is *pending* from the moment at which something happens to its object until a wait finds that
-//! nothing of interest is left, or, where it is edge-triggered, until a wait has reported it.
+//! A registration is *pending* from the moment at which something happens to its object until a
+//! wait finds that nothing of interest is left, or, where it is edge-triggered, until a wait has
+//! reported it.
 //!
 //! | event | before | after |
 //! |---|---|---|
@@ -51,7 +52,8 @@ impl Registration {
 impl Epoll {
     /// Adds a registration or changes it. `ready` is what the object is ready for.
     pub(crate) fn set(&mut self, fd: c_int, object: ObjectId, events: u32, data: u64, ready: u32) {
-        let was_pending = self.registrations.get(&fd).is_some_and(|registration| registration.is_pending);
+        let was_pending =
+            self.registrations.get(&fd).is_some_and(|registration| registration.is_pending);
         let registration = Registration { object, events, data, is_pending: was_pending };
         let is_ready = registration.interest() & ready != 0;
         self.registrations.insert(fd, registration);
@@ -104,8 +106,8 @@ impl Epoll {
         self.pending.iter().filter_map(|fd| self.object_of(*fd)).collect()
     }
 
-    /// Reports up to `room` events, each as its bits and its user's data. `ready` has what the objects that
-    /// [`Epoll::pending_objects`] named are ready for.
+    /// Reports up to `room` events, each as its bits and its user's data. `ready` has what the
+    /// objects that [`Epoll::pending_objects`] named are ready for.
     pub(crate) fn wait(&mut self, room: usize, ready: &[u32]) -> Vec<(u32, u64)> {
         let mut events = Vec::new();
         let mut again = Vec::new();

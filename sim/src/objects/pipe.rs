@@ -14,7 +14,8 @@ pub(crate) struct PipeId(pub(crate) usize);
 
 /// The room in a pipe, in bytes, as on Linux.
 const ROOM: usize = 65_536;
-/// A write of up to so many bytes is whole or not at all, as POSIX asks of pipes; `PIPE_BUF` on Linux.
+/// A write of up to so many bytes is whole or not at all, as POSIX asks of pipes; `PIPE_BUF` on
+/// Linux.
 const WHOLE: usize = 4_096;
 
 #[derive(Default)]
@@ -83,7 +84,12 @@ impl World {
         PipeId(self.objects.pipes.len() - 1)
     }
 
-    pub(crate) fn read_pipe(&mut self, id: PipeId, into: &mut [u8], peek: bool) -> Result<usize, Errno> {
+    pub(crate) fn read_pipe(
+        &mut self,
+        id: PipeId,
+        into: &mut [u8],
+        peek: bool,
+    ) -> Result<usize, Errno> {
         let pipe = &mut self.objects.pipes[id.0];
         let was_writable = pipe.room() >= WHOLE;
         let read = pipe.read(into, peek)?;

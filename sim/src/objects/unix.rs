@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use libc::{EADDRINUSE, EAGAIN, ECONNREFUSED, EINVAL, EISCONN, ENOENT, ENOTCONN, EOPNOTSUPP, EPIPE};
+use libc::{
+    EADDRINUSE, EAGAIN, ECONNREFUSED, EINVAL, EISCONN, ENOENT, ENOTCONN, EOPNOTSUPP, EPIPE,
+};
 
 use super::pipe::PipeId;
 use super::{ERR, HUP, IN, Kind, OUT, ObjectId, RDHUP};
@@ -21,7 +23,8 @@ pub(crate) enum UnixState {
     #[default]
     Fresh,
     Listening {
-        /// Ends that nobody has accepted yet: where they read and write, and the name of the other side.
+        /// Ends that nobody has accepted yet: where they read and write, and the name of the other
+        /// side.
         queue: VecDeque<(PipeId, PipeId, Option<Vec<u8>>)>,
         room: usize,
     },
@@ -49,13 +52,18 @@ impl World {
         match &socket.state {
             UnixState::Fresh => OUT | HUP,
             UnixState::Listening { queue, .. } => {
-                if queue.is_empty() { 0 } else { IN }
+                if queue.is_empty() {
+                    0
+                } else {
+                    IN
+                }
             }
             UnixState::Connected { receive, send } => {
                 let pipes = &self.objects.pipes;
                 let mut bits = pipes[receive.0].reader_readiness() & IN;
                 bits |= pipes[send.0].writer_readiness() & OUT;
-                let (no_more, nobody) = (pipes[receive.0].writer.is_none(), pipes[send.0].reader.is_none());
+                let (no_more, nobody) =
+                    (pipes[receive.0].writer.is_none(), pipes[send.0].reader.is_none());
                 if no_more {
                     bits |= IN | RDHUP;
                 }
@@ -114,7 +122,9 @@ impl World {
             return Err(EINVAL);
         }
         match &mut socket.state {
-            UnixState::Fresh => socket.state = UnixState::Listening { queue: VecDeque::new(), room },
+            UnixState::Fresh => {
+                socket.state = UnixState::Listening { queue: VecDeque::new(), room }
+            }
             UnixState::Listening { room: old, .. } => *old = room,
             UnixState::Connected { .. } => return Err(EINVAL),
         }
@@ -124,14 +134,20 @@ impl World {
     pub(crate) fn connect_unix(&mut self, id: ObjectId, name: &[u8]) -> Result<(), Errno> {
         let own = self.unix_mut(id)?;
         if !matches!(own.state, UnixState::Fresh) {
-            return Err(if matches!(own.state, UnixState::Connected { .. }) { EISCONN } else { EINVAL });
+            return Err(if matches!(own.state, UnixState::Connected { .. }) {
+                EISCONN
+            } else {
+                EINVAL
+            });
         }
         let own_name = own.name.clone();
         let key = (self.running_host_of(id), name.to_vec());
         // A path without a socket does not exist; an abstract name without one refuses.
         let missing = if name.first() == Some(&0) { ECONNREFUSED } else { ENOENT };
         let listener = *self.objects.unix_names.get(&key).ok_or(missing)?;
-        let UnixState::Listening { queue, room } = &self.unix_mut(listener)?.state else { return Err(ECONNREFUSED) };
+        let UnixState::Listening { queue, room } = &self.unix_mut(listener)?.state else {
+            return Err(ECONNREFUSED);
+        };
         if queue.len() > *room {
             return Err(EAGAIN);
         }
@@ -169,7 +185,12 @@ impl World {
         Ok(())
     }
 
-    pub(crate) fn read_unix(&mut self, id: ObjectId, into: &mut [u8], peek: bool) -> Result<usize, Errno> {
+    pub(crate) fn read_unix(
+        &mut self,
+        id: ObjectId,
+        into: &mut [u8],
+        peek: bool,
+    ) -> Result<usize, Errno> {
         match self.unix_mut(id)?.state {
             UnixState::Connected { receive, .. } => self.read_pipe(receive, into, peek),
             _ => Err(EINVAL),
@@ -183,16 +204,28 @@ impl World {
             UnixState::Fresh => return Err(ENOTCONN),
         };
         // Its own direction may have been shut down.
-        if self.objects.pipes[send.0].writer.is_none() { Err(EPIPE) } else { self.write_pipe(send, from) }
+        if self.objects.pipes[send.0].writer.is_none() {
+            Err(EPIPE)
+        } else {
+            self.write_pipe(send, from)
+        }
     }
 
-    pub(crate) fn shutdown_unix(&mut self, id: ObjectId, read: bool, write: bool) -> Result<(), Errno> {
-        let UnixState::Connected { receive, send } = self.unix_mut(id)?.state else { return Err(ENOTCONN) };
+    pub(crate) fn shutdown_unix(
+        &mut self,
+        id: ObjectId,
+        read: bool,
+        write: bool,
+    ) -> Result<(), Errno> {
+        let UnixState::Connected { receive, send } = self.unix_mut(id)?.state else {
+            return Err(ENOTCONN);
+        };
         if write {
             self.close_writer(send);
         }
         if read {
-            // Both sides see it: nobody writes to a reader that is gone, and the reader is at its end.
+            // Both sides see it: nobody writes to a reader that is gone, and the reader is at its
+            // end.
             self.close_writer(receive);
             self.close_reader(receive);
         }

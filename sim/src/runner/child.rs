@@ -90,7 +90,8 @@ impl Output {
         fs::copy(&self.0, path).map(drop)
     }
 
-    /// Writes the whole output to standard error, past libtest, which hides what a passing test prints.
+    /// Writes the whole output to standard error, past libtest, which hides what a passing test
+    /// prints.
     pub(super) fn show(&self) -> io::Result<()> {
         io::copy(&mut File::open(&self.0)?, &mut io::stderr().lock()).map(drop)
     }
@@ -115,7 +116,8 @@ pub(super) struct Launcher {
 }
 
 impl Launcher {
-    /// `limit` is the real time that a child may take. The children get the variables `passed_on` too.
+    /// `limit` is the real time that a child may take. The children get the variables `passed_on`
+    /// too.
     pub(super) fn new(
         arguments: Vec<String>,
         jobs: usize,
@@ -140,7 +142,8 @@ impl Launcher {
         self.jobs
     }
 
-    /// Runs `seed` once. A failing run is no error: an error says that the runner itself could not go on.
+    /// Runs `seed` once. A failing run is no error: an error says that the runner itself could not
+    /// go on.
     pub(super) fn run(&self, seed: u64, mask: &Mask) -> Result<Run, String> {
         let n = self.next.fetch_add(1, Ordering::Relaxed);
         // Names of one length keep the environment of all runs at one length.
@@ -197,7 +200,8 @@ impl Launcher {
         command.spawn().map_err(|error| format!("start {}: {error}", self.program.display()))
     }
 
-    /// Waits for the child and kills it when its time is over. Says how it ended and whether it was late.
+    /// Waits for the child and kills it when its time is over. Says how it ended and whether it was
+    /// late.
     fn wait(&self, mut child: Child) -> Result<(ExitStatus, bool), String> {
         let id = child.id();
         let late = AtomicBool::new(false);
@@ -214,7 +218,8 @@ impl Launcher {
             drop(ended);
             waited
         });
-        // Processes that the child started and left behind would disturb the next child on this core.
+        // Processes that the child started and left behind would disturb the next child on this
+        // core.
         system::kill_group(id);
         let status = child.wait().map_err(|error| format!("reap the child {id}: {error}"))?;
         waited?;

@@ -4,8 +4,8 @@ use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 
 use super::system;
 
-/// Libtest runs several tests at once, and each may sweep. One list for all of them keeps two children off
-/// one core while another one is free.
+/// Libtest runs several tests at once, and each may sweep. One list for all of them keeps two
+/// children off one core while another one is free.
 pub(super) struct Cores {
     numbers: Vec<usize>,
     /// How many children each core has now.
@@ -27,7 +27,8 @@ impl Cores {
         self.numbers.len().max(1)
     }
 
-    /// Takes the core with the fewest children. Waits while each one has as many as `jobs` need of it.
+    /// Takes the core with the fewest children. Waits while each one has as many as `jobs` need of
+    /// it.
     pub(super) fn take(&'static self, jobs: usize) -> Core {
         let most = jobs.div_ceil(self.count());
         let mut loads = self.loads.lock().unwrap_or_else(PoisonError::into_inner);

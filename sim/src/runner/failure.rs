@@ -67,7 +67,8 @@ impl Failure<'_> {
             };
             Ok(runs.iter().map(verdict).collect())
         })?;
-        // The words for the disturbances differ from those of the long run: its times were other ones.
+        // The words for the disturbances differ from those of the long run: its times were other
+        // ones.
         let mask = Mask::only(smallest.keys.iter().copied());
         let report = match smallest.keys.len() {
             0 => failing.clone(),
@@ -287,8 +288,8 @@ impl Lines {
     }
 }
 
-/// `sim` in Cargo's target folder, which has a `CACHEDIR.TAG`. The folder for temporary files where there is
-/// none.
+/// `sim` in Cargo's target folder, which has a `CACHEDIR.TAG`. The folder for temporary files where
+/// there is none.
 fn folder_for_results(program: &Path) -> PathBuf {
     let target = program.ancestors().find(|folder| folder.join("CACHEDIR.TAG").exists());
     target.map_or_else(|| env::temp_dir().join("liten-sim"), |target| target.join("sim"))

@@ -1,7 +1,7 @@
 //! Finds the few disturbances that a failure needs.
 //!
-//! This is delta debugging: try a part of the set, and go on with it when the run still fails in the same
-//! way.
+//! This is delta debugging: try a part of the set, and go on with it when the run still fails in
+//! the same way.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -46,7 +46,8 @@ struct Search<'a, T> {
     cut_short: bool,
 }
 
-/// Finds a smallest part of `keys` with which the run still fails. No single key can be left out of it.
+/// Finds a smallest part of `keys` with which the run still fails. No single key can be left out of
+/// it.
 ///
 /// `trial` runs up to `batch` sets at once. The search stops when `until` is over.
 pub(super) fn minimise<T>(
@@ -137,8 +138,8 @@ where
 
     /// Halves, quarters, eighths: leaves parts out until no single key can be left out.
     ///
-    /// What happened shortly before the failure explains it more often. So the late parts are tried alone
-    /// first, and the early parts are left out first.
+    /// What happened shortly before the failure explains it more often. So the late parts are tried
+    /// alone first, and the early parts are left out first.
     fn by_parts(&mut self, mut set: Set) -> Result<Set, String> {
         let mut parts = 2;
         while set.len() >= 2 {

@@ -76,7 +76,8 @@ pub(crate) struct ChildReport {
     pub(crate) drawn: String,
     /// For a stuck run: who waits for what.
     pub(crate) waits: Vec<String>,
-    /// What makes the run impossible to repeat, such as a wake from a thread that the world does not know.
+    /// What makes the run impossible to repeat, such as a wake from a thread that the world does
+    /// not know.
     pub(crate) leaks: Vec<String>,
 }
 
@@ -129,7 +130,8 @@ impl ChildReport {
         }
     }
 
-    /// The facts up to the first problem, and that problem. A child that crashed may have written a part.
+    /// The facts up to the first problem, and that problem. A child that crashed may have written a
+    /// part.
     pub(crate) fn read_part(path: &Path) -> (Self, Option<String>) {
         let named = |problem| format!("read the report {}: {problem}", path.display());
         match fs::read(path) {
@@ -141,7 +143,8 @@ impl ChildReport {
         }
     }
 
-    /// The text of the file. Its last line is `end`, so that a reader can tell a whole report from a part.
+    /// The text of the file. Its last line is `end`, so that a reader can tell a whole report from
+    /// a part.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         let mut line = |word: &str, rest: &str| {

@@ -39,8 +39,8 @@ impl Finding {
     }
 }
 
-/// Runs the seeds of `plan`. Gives the lowest failing seed of those that ended: after a failure no new one
-/// starts.
+/// Runs the seeds of `plan`. Gives the lowest failing seed of those that ended: after a failure no
+/// new one starts.
 pub(super) fn hunt(
     launcher: &Launcher,
     plan: &Plan,

@@ -19,7 +19,8 @@ pub(super) fn allowed_cores() -> Vec<usize> {
     (0..all).filter(|core| unsafe { libc::CPU_ISSET(*core, &set) }).collect()
 }
 
-/// Whether this process may switch off the random addresses of its children. Containers often refuse it.
+/// Whether this process may switch off the random addresses of its children. Containers often
+/// refuse it.
 pub(super) fn addresses_can_be_fixed() -> bool {
     // The personality belongs to a thread. So the attempt is made in one that ends with it.
     thread::spawn(fix_addresses).join().unwrap_or(false)
@@ -35,8 +36,8 @@ fn fix_addresses() -> bool {
 
 /// Gives the child its own process group, one core, fixed addresses, and an end with its parent.
 ///
-/// The kernel sends the signal for the parent's end when the *thread* ends that started the child. So that
-/// thread must wait for the child.
+/// The kernel sends the signal for the parent's end when the *thread* ends that started the child.
+/// So that thread must wait for the child.
 pub(super) fn prepare(command: &mut Command, core: Option<usize>) {
     command.process_group(0);
     // SAFETY: zeroes are a value of `cpu_set_t`.
@@ -48,7 +49,8 @@ pub(super) fn prepare(command: &mut Command, core: Option<usize>) {
     // SAFETY: `getpid` takes nothing and cannot fail.
     let parent = unsafe { libc::getpid() };
     let in_child = move || {
-        // A refusal costs the run its fixed addresses only. `addresses_can_be_fixed` tells the user about it.
+        // A refusal costs the run its fixed addresses only. `addresses_can_be_fixed` tells the user
+        // about it.
         fix_addresses();
         // SAFETY: both calls read `set` or integers, and neither allocates or locks.
         unsafe {
@@ -67,13 +69,13 @@ pub(super) fn prepare(command: &mut Command, core: Option<usize>) {
         }
         Ok(())
     };
-    // SAFETY: the closure makes system calls only. It takes no lock and no memory, so it may run after a
-    // fork.
+    // SAFETY: the closure makes system calls only. It takes no lock and no memory, so it may run
+    // after a fork.
     unsafe { command.pre_exec(in_child) };
 }
 
-/// Waits until the child has ended and leaves it unreaped. Until somebody reaps it, no other process gets its
-/// id.
+/// Waits until the child has ended and leaves it unreaped. Until somebody reaps it, no other
+/// process gets its id.
 pub(super) fn wait_for_end(child: u32) -> Result<(), String> {
     loop {
         // SAFETY: `siginfo_t` is plain data, for which zeroes are a value.
@@ -93,7 +95,7 @@ pub(super) fn wait_for_end(child: u32) -> Result<(), String> {
 
 /// Kills the child and every process that it started. The caller has not reaped the child yet.
 pub(super) fn kill_group(child: u32) {
-    // An error means that the group is gone already.
-    // SAFETY: `kill` takes integers. The child is unreaped, so the number is still that of its group.
+    // An error means that the group is gone already. SAFETY: `kill` takes integers. The child is
+    // unreaped, so the number is still that of its group.
     unsafe { libc::kill(-(child as libc::pid_t), libc::SIGKILL) };
 }

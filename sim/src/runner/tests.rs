@@ -1,4 +1,5 @@
-//! Each test of a sweep is its own child too: it plays a world that knows the seed and the mask alone.
+//! Each test of a sweep is its own child too: it plays a world that knows the seed and the mask
+//! alone.
 
 use std::env;
 use std::fs;
@@ -35,7 +36,8 @@ impl World {
         process::exit(0);
     }
 
-    /// A passing run of 5,000 decisions in which the disturbances of `keys` happen that the mask lets happen.
+    /// A passing run of 5,000 decisions in which the disturbances of `keys` happen that the mask
+    /// lets happen.
     fn run(&self, keys: &[Key]) -> ChildReport {
         let mut report = ChildReport::new(Outcome::Passed);
         report.happened = keys.iter().copied().filter(|key| !self.mask.masks(*key)).collect();
@@ -213,7 +215,8 @@ fn a_child_that_never_ends_is_killed_with_those_that_it_started() {
     listener.set_nonblocking(true).unwrap();
     for stream in listener.incoming().map_while(Result::ok) {
         stream.set_nonblocking(false).unwrap();
-        // The read ends when nobody has the other end any more. While a sleeper lives, it does not end.
+        // The read ends when nobody has the other end any more. While a sleeper lives, it does not
+        // end.
         assert_eq!((&stream).read(&mut [0]).unwrap(), 0);
     }
 }
@@ -413,7 +416,8 @@ fn a_report_is_read_as_it_is_written() {
 #[test]
 fn no_key_can_be_left_out_of_the_smallest_set() {
     let keys = keys();
-    // A failure that needs one of two groups: a part of the set can fail without being the smallest.
+    // A failure that needs one of two groups: a part of the set can fail without being the
+    // smallest.
     let needs = |set: &[Key]| {
         let has = |places: &[usize]| places.iter().all(|place| set.contains(&keys[*place]));
         has(&[3, 90, 91, 199]) || has(&[5, 6])

@@ -16,8 +16,9 @@ pub(crate) struct ActorId(pub(crate) usize);
 
 pub(crate) struct Actor {
     pub(crate) host: usize,
-    /// By which choices about it are drawn. It is made of the host's name, the thread's name, and how many threads of
-    /// the host had that name before, so that a further thread of another name changes nobody's choices.
+    /// By which choices about it are drawn. It is made of the host's name, the thread's name, and
+    /// how many threads of the host had that name before, so that a further thread of another name
+    /// changes nobody's choices.
     pub(crate) entity: u64,
     pub(crate) name: String,
     pub(crate) baton: Baton,
@@ -35,7 +36,8 @@ pub(crate) struct Actor {
     pub(crate) next_host: Option<usize>,
 }
 
-// SAFETY: the pointer is what the thread returned. It is handed to the thread that joins it and never read here.
+// SAFETY: the pointer is what the thread returned. It is handed to the thread that joins it and
+// never read here.
 unsafe impl Send for Actor {}
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,13 +1,15 @@
 //! How a run ends: its report is written, and the process with all its threads is gone at once.
 //!
-//! No destructor runs. The threads stand in the middle of their work, and to let them end in order would be further
-//! work of the program, of which nobody wants to know.
+//! No destructor runs. The threads stand in the middle of their work, and to let them end in order
+//! would be further work of the program, of which nobody wants to know.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use super::World;
 use super::actor::{ActorId, State, Waits};
-use crate::choices::Kind;
+use crate::choices::{Key, entity};
+use crate::network::link_entity;
 use crate::runner::report::{ChildReport, Outcome};
 
 impl World {
@@ -28,33 +30,39 @@ impl World {
         self.finish(Outcome::Refused, message, host)
     }
 
-    /// Nobody can run and nothing will happen.
-    pub(crate) fn end_stuck(&mut self) -> ! {
-        let message = "no thread can run, and no timer or packet is under way".to_owned();
+    /// The program does not come to its end, as `message` says.
+    pub(crate) fn end_stuck(&mut self, message: String) -> ! {
         self.finish(Outcome::Stuck, message, 0)
     }
 
     /// The program takes longer than it may.
     pub(crate) fn end_at_limit(&mut self) -> ! {
-        let message = format!("not at its end after {} s of virtual time", self.limit / 1_000_000_000);
+        let message =
+            format!("not at its end after {} s of virtual time", self.limit / 1_000_000_000);
         self.finish(Outcome::Limit, message, 0)
     }
 
     /// Writes the report and ends the process.
     fn finish(&mut self, outcome: Outcome, message: String, host: usize) -> ! {
-        let waits = if outcome == Outcome::Passed { Vec::new() } else { self.waits() };
+        // Who waits for what explains a run that does not go on, and nothing else.
+        let explains = matches!(outcome, Outcome::Stuck | Outcome::Limit);
+        let waits = if explains { self.waits() } else { Vec::new() };
         let report = ChildReport {
             outcome,
             message,
             host: self.hosts.get(host).map(|host| host.name.clone()).unwrap_or_default(),
-            thread: self.actors.get(self.running.0).map(|actor| actor.name.clone()).unwrap_or_default(),
+            thread: self
+                .actors
+                .get(self.running.0)
+                .map(|actor| actor.name.clone())
+                .unwrap_or_default(),
             time: self.now,
             decisions: self.choices.decisions(),
             choices: self.choices_made,
             switches: self.switches,
             hash: self.choices.hash(),
             prefixes: std::mem::take(&mut self.prefixes),
-            happened: self.choices.happened().to_vec(),
+            happened: self.choices.happened().iter().map(|(key, _)| *key).collect(),
             told: self.told(),
             faults: std::mem::take(&mut self.faults),
             sometimes: self.sometimes.clone().into_iter().collect(),
@@ -88,7 +96,8 @@ impl World {
                 let _ = write!(line, "waits for the end of {}", self.actors[other.0].name);
             }
             Waits::Objects(objects) => {
-                let names: Vec<String> = objects.iter().map(|object| self.describe(*object)).collect();
+                let names: Vec<String> =
+                    objects.iter().map(|object| self.describe(*object)).collect();
                 let _ = write!(line, "waits for {}", names.join(", "));
             }
             Waits::Clients => line.push_str("the scenario, waits for the clients"),
@@ -96,13 +105,24 @@ impl World {
         Some(line)
     }
 
-    /// The names of the actors that disturbances are about.
-    fn told(&self) -> Vec<(crate::choices::Key, String)> {
-        let name = |entity: u64| self.actors.iter().find(|actor| actor.entity == entity).map(|a| &a.name);
-        let happened = self.choices.happened().iter();
-        happened
-            .filter(|key| matches!(key.kind, Kind::Pause | Kind::Overtake))
-            .filter_map(|key| Some((*key, name(key.entity)?.clone())))
-            .collect()
+    /// What each disturbance was about, and when it happened.
+    fn told(&self) -> Vec<(Key, String)> {
+        let names = self.names_of_entities();
+        let told = self.choices.happened().iter().map(|(key, time)| {
+            let name = names.get(&key.entity).map_or("", String::as_str);
+            (*key, format!("{name}, {:.6} s", *time as f64 / 1e9))
+        });
+        told.collect()
+    }
+
+    /// The threads, links and faults of the run by their entities.
+    fn names_of_entities(&self) -> HashMap<u64, String> {
+        let threads = self.actors.iter().map(|actor| (actor.entity, actor.name.clone()));
+        let hosts = || self.hosts.iter().map(|host| host.name.as_str());
+        let links = hosts().flat_map(|from| {
+            hosts().map(move |to| (link_entity(from, to), format!("{from} → {to}")))
+        });
+        let faults = self.faults.iter().map(|(_, text)| (entity(text), text.clone()));
+        threads.chain(links).chain(faults).collect()
     }
 }

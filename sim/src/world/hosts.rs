@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::actor::{ActorId, State, Wake};
 use super::World;
+use super::actor::{ActorId, State, Wake};
 use crate::network::HostId;
-use crate::real;
 
-/// What a host runs from its start. It is called again after a restart, and returns whether it succeeded.
+/// What a host runs from its start. It is called again after a restart, and returns whether it
+/// succeeded.
 pub(crate) type Main = Arc<dyn Fn() -> bool + Send + Sync>;
 
 pub(crate) struct Host {
@@ -27,7 +27,13 @@ pub(crate) struct Host {
 }
 
 impl World {
-    pub(crate) fn add_host(&mut self, name: &str, main: Option<Main>, is_client: bool, cpus: usize) -> usize {
+    pub(crate) fn add_host(
+        &mut self,
+        name: &str,
+        main: Option<Main>,
+        is_client: bool,
+        cpus: usize,
+    ) -> usize {
         assert!(self.host_named(name).is_none(), "liten-sim: there are two hosts named `{name}`");
         let network = self.network.add_host(name);
         self.hosts.push(Host {
@@ -73,6 +79,9 @@ impl World {
     }
 
     /// Ends the threads of `host` where they are, and closes its descriptors as the system does.
+    ///
+    /// The threads are never joined, so that their stacks stay: statics that all hosts share may
+    /// point into them, such as parking_lot's table of waiting threads.
     pub(crate) fn crash(&mut self, host: usize) {
         self.crash_but(host, None);
     }
@@ -87,10 +96,6 @@ impl World {
         for id in &crashed {
             self.actors[*id].state = State::Crashed;
             self.actors[*id].baton.kill();
-            if let Some(native) = self.actors[*id].native.take() {
-                // SAFETY: the thread was created joinable and ends at once: it waits for its turn.
-                unsafe { real::pthread_join(native, std::ptr::null_mut()) };
-            }
         }
         self.ready.retain(|id| !crashed.contains(&id.0));
         for waiting in self.futexes.values_mut() {

@@ -6,8 +6,8 @@ use std::fmt;
 use crate::choices::{Chance, Choices, Kind};
 use crate::network::Nanos;
 
-/// The parameters of one run. Runs differ more from each other when each leaves something out and exaggerates
-/// something else than when all take the middle of everything.
+/// The parameters of one run. Runs differ more from each other when each leaves something out and
+/// exaggerates something else than when all take the middle of everything.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     /// How long each call of the program to the system takes.
@@ -24,7 +24,8 @@ pub(crate) struct Plan {
     pub(crate) cpus: usize,
 }
 
-/// The longest time for which a thread that wants to run does not: what a busy machine does to a thread.
+/// The longest time for which a thread that wants to run does not: what a busy machine does to a
+/// thread.
 pub(crate) const STALL: Nanos = 20_000_000;
 
 impl Plan {
@@ -41,9 +42,15 @@ impl Plan {
     pub(crate) fn draw(choices: &mut Choices) -> Plan {
         let mut draw = choices.draw(Kind::Run, 0);
         let mut one_of = |chances: &[Chance]| chances[draw.below(chances.len() as u64) as usize];
-        let pause = one_of(&[Chance::one_in(8), Chance::one_in(8), Chance::one_in(32), Chance::one_in(128)]);
+        let pause = one_of(&[
+            Chance::one_in(8),
+            Chance::one_in(8),
+            Chance::one_in(32),
+            Chance::one_in(128),
+        ]);
         let stall = one_of(&[Chance::NEVER, Chance::one_in(64), Chance::one_in(512)]);
-        let overtake = one_of(&[Chance::NEVER, Chance::one_in(2), Chance::one_in(8), Chance::one_in(32)]);
+        let overtake =
+            one_of(&[Chance::NEVER, Chance::one_in(2), Chance::one_in(8), Chance::one_in(32)]);
         let step = 100 + draw.below(900);
         let pause_most = [20_000, 100_000, 500_000][draw.below(3) as usize];
         let cpus = 1 + draw.below(4) as usize;
@@ -70,8 +77,10 @@ impl fmt::Display for Plan {
     }
 }
 
-/// The kinds of disturbances that a run is to be without, by the variable `LITEN_SIM_CALM`: `pause,overtake`.
+/// The kinds of disturbances that a run is to be without, by the variable `LITEN_SIM_CALM`:
+/// `pause,overtake`.
 pub(crate) fn calm_kinds(list: &str) -> BTreeSet<Kind> {
-    let named = |word: &str| Kind::ALL.iter().find(|(_, name)| *name == word).map(|(kind, _)| *kind);
+    let named =
+        |word: &str| Kind::ALL.iter().find(|(_, name)| *name == word).map(|(kind, _)| *kind);
     list.split(',').filter_map(|word| named(word.trim())).collect()
 }

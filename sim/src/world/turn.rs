@@ -1,7 +1,7 @@
 //! Who runs, and when the turn goes to somebody else.
 //!
-//! A thread gives the turn away when it blocks, ends, yields, or is held up. What it does to others never takes the
-//! turn from it: a thread that it creates or wakes becomes ready and nothing more.
+//! A thread gives the turn away when it blocks, ends, yields, or is held up. What it does to others
+//! never takes the turn from it: a thread that it creates or wakes becomes ready and nothing more.
 
 use super::actor::{ActorId, State, Waits, Wake, current, set_current};
 use super::plan::STALL;
@@ -14,9 +14,11 @@ use crate::real;
 /// Decisions between two entries of the record by which the first difference of two runs is found.
 const PREFIX: u64 = 1_024;
 
-/// What each call of the program to the system begins with: it takes time, and the thread may be held up.
+/// What each call of the program to the system begins with: it takes time, and the thread may be
+/// held up.
 ///
-/// Returns the thread's actor, or `None` for a thread that is none and for calls of this package itself.
+/// Returns the thread's actor, or `None` for a thread that is none and for calls of this package
+/// itself.
 pub(crate) fn step() -> Option<ActorId> {
     let me = current()?;
     count_progress();
@@ -30,8 +32,14 @@ pub(crate) fn step() -> Option<ActorId> {
     Some(me)
 }
 
-/// Blocks the calling actor until somebody makes it ready or the deadline has come. Gives the lock back meanwhile.
-pub(crate) fn sleep(mut world: Guard, me: ActorId, waits: Waits, deadline: Option<Nanos>) -> (Guard, Wake) {
+/// Blocks the calling actor until somebody makes it ready or the deadline has come. Gives the lock
+/// back meanwhile.
+pub(crate) fn sleep(
+    mut world: Guard,
+    me: ActorId,
+    waits: Waits,
+    deadline: Option<Nanos>,
+) -> (Guard, Wake) {
     let actor = &mut world.actors[me.0];
     actor.state = State::Blocked(waits);
     let number = actor.waits_number;
@@ -63,12 +71,14 @@ fn give_away(mut world: Guard, me: ActorId) -> Guard {
     begin_turn()
 }
 
-/// What a thread does first when it gets the turn: it joins the thread that had it, if that one has ended. Otherwise
-/// the last steps of that thread, in which it gives its memory back, would run beside this one.
+/// What a thread does first when it gets the turn: it joins the thread that had it, if that one has
+/// ended. Otherwise the last steps of that thread, in which it gives its memory back, would run
+/// beside this one.
 pub(crate) fn begin_turn() -> Guard {
     let mut world = lock();
     if let Some(native) = world.reap.take() {
-        // SAFETY: the thread was created joinable, and only the holder of the turn takes it from `reap`.
+        // SAFETY: the thread was created joinable, and only the holder of the turn takes it from
+        // `reap`.
         unsafe { real::pthread_join(native, std::ptr::null_mut()) };
     }
     world
@@ -97,7 +107,6 @@ pub(crate) fn exit_host(status: i32) {
     }
     world.crash_but(host, Some(me));
     world.actors[me.0].state = State::Crashed;
-    world.reap = world.actors[me.0].native.take();
     let next = world.pick();
     let baton = world.actors[next.0].baton;
     drop(world);
@@ -117,7 +126,8 @@ impl World {
             }
             match self.next_event() {
                 Some(when) => self.now = self.now.max(when),
-                None => self.end_stuck(),
+                None => self
+                    .end_stuck("no thread can run, and no timer or packet is under way".to_owned()),
             }
             if self.now > self.limit {
                 self.end_at_limit();
@@ -127,7 +137,8 @@ impl World {
 
     fn choose(&mut self) -> Option<ActorId> {
         let (actors, hosts) = (&self.actors, &self.hosts);
-        let mut able = self.ready.iter().enumerate().filter(|(_, id)| !hosts[actors[id.0].host].is_paused);
+        let mut able =
+            self.ready.iter().enumerate().filter(|(_, id)| !hosts[actors[id.0].host].is_paused);
         let (first, id) = able.next()?;
         let others: Vec<usize> = able.map(|(place, _)| place).collect();
         let mut place = first;
@@ -160,7 +171,8 @@ impl World {
         let entity = self.actors[me.0].entity;
         let (chance, stall) = (self.plan.pause, self.plan.stall);
         let mut draw = self.choices.disturbs(Kind::Pause, entity, chance)?;
-        let most = if draw.below(65_536) < u64::from(stall.0) { STALL } else { self.plan.pause_most };
+        let most =
+            if draw.below(65_536) < u64::from(stall.0) { STALL } else { self.plan.pause_most };
         // As many short ones as long ones: a length below each power of two is equally likely.
         let below = most >> draw.below(u64::from(most.ilog2()));
         Some(1 + draw.below(below))

@@ -1,7 +1,8 @@
-//! The one thread of a run's process that is no thread of the run. It sees that nothing goes on any more.
+//! The one thread of a run's process that is no thread of the run. It sees that nothing goes on any
+//! more.
 //!
-//! A thread that computes for ever, or that waits in the kernel for something that we do not stand in for, keeps the
-//! turn. Nobody else can say so.
+//! A thread that computes for ever, or that waits in the kernel for something that we do not stand
+//! in for, keeps the turn. Nobody else can say so.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -21,10 +22,25 @@ const PATIENCE: u32 = 20;
 
 static REPORT: OnceLock<PathBuf> = OnceLock::new();
 
-/// Starts the thread, in a process whose report goes to `path`.
+/// Starts the thread, in a process whose report goes to `path`. Returns when it has begun to watch.
+///
+/// A thread maps memory for itself as it begins. If the run began meanwhile, the addresses of its
+/// own memory would depend on which of the two was faster.
 pub(crate) fn start(path: PathBuf) -> std::io::Result<()> {
     REPORT.get_or_init(|| path);
-    std::thread::Builder::new().name("liten-sim-watch".to_owned()).spawn(watch).map(drop)
+    let (begun, has_begun) = std::sync::mpsc::sync_channel(0);
+    let body = move || {
+        let _inside = Inside::new();
+        let _ = begun.send(());
+        // What the channel holds is given back before the run begins, too.
+        drop(begun);
+        watch();
+    };
+    std::thread::Builder::new().name("liten-sim-watch".to_owned()).spawn(body)?;
+    let _ = has_begun.recv();
+    // The sender is gone when this returns.
+    let _ = has_begun.recv();
+    Ok(())
 }
 
 /// Writes the report and ends the process.
@@ -39,8 +55,7 @@ pub(crate) fn leave(report: &ChildReport) -> ! {
     unreachable!("a process goes on after its end")
 }
 
-fn watch() {
-    let _inside = Inside::new();
+fn watch() -> ! {
     let (mut seen, mut looks) = (0, 0);
     loop {
         std::thread::sleep(LOOK);
@@ -67,7 +82,8 @@ fn standstill() -> ! {
         report.host.clone_from(&world.hosts[actor.host].name);
         report.thread.clone_from(&actor.name);
         report.time = world.now;
-        let number = if actor.number == 0 { std::process::id().cast_signed() } else { actor.number };
+        let number =
+            if actor.number == 0 { std::process::id().cast_signed() } else { actor.number };
         let _ = write!(report.message, ": {}, {}", actor.name, activity(number));
         report.decisions = world.choices.decisions();
         report.hash = world.choices.hash();
@@ -81,9 +97,13 @@ fn activity(number: i32) -> String {
     let folder = format!("/proc/self/task/{number}");
     match fs::read_to_string(format!("{folder}/syscall")).as_deref().map(str::trim) {
         Ok("running") => "which computes without a call to the system".to_owned(),
-        Ok(call) => format!("which waits in the system call {}", call.split(' ').next().unwrap_or("?")),
+        Ok(call) => {
+            format!("which waits in the system call {}", call.split(' ').next().unwrap_or("?"))
+        }
         Err(_) => match fs::read_to_string(format!("{folder}/wchan")) {
-            Ok(place) if place.trim() != "0" => format!("which waits in the kernel's {}", place.trim()),
+            Ok(place) if place.trim() != "0" => {
+                format!("which waits in the kernel's {}", place.trim())
+            }
             _ => "which computes without a call to the system".to_owned(),
         },
     }

@@ -15,7 +15,7 @@ use syn::{Error, FnArg, ReturnType, Signature, Token, Type, parse2};
 
 use crate::Entry;
 use crate::function::Function;
-use crate::options::{Flavor, Options};
+use crate::options::{Flavor, Options, Sim};
 
 /// The whole attribute: what replaces `item`, behind everything that is wrong with it.
 ///
@@ -70,7 +70,12 @@ fn blocking(entry: Entry, options: &Options, function: Function) -> TokenStream 
     // is that of one expression. It also works whether the builder and the runtime take `self`,
     // `&self` or `&mut self`.
     let runtime = runtime(options);
-    let result = quote!(#runtime.block_on(#future));
+    let mut result = quote!(#runtime.block_on(#future));
+    if let Some(sim) = options.sim {
+        result = simulated(sim, result);
+        // What the body returns is looked at inside the simulation.
+        sig.output = ReturnType::Default;
+    }
     let statement = match &sig.output {
         // Here clippy dislikes a `return`, everywhere else its `implicit_return` dislikes that
         // there is none.
@@ -80,6 +85,15 @@ fn blocking(entry: Entry, options: &Options, function: Function) -> TokenStream 
     let mut block = Group::new(Delimiter::Brace, quote!(#(#inner_attrs)* #statement));
     block.set_span(body.span());
     quote!(#test #(#attrs)* #vis #sig #block)
+}
+
+/// `result` as the main function of the only host of a simulation.
+fn simulated(sim: Sim, result: TokenStream) -> TokenStream {
+    let seeds = sim.seeds.map(|seeds| quote!(.seeds(#seeds)));
+    let workers = sim.workers.map(|count| quote!(.cpus(#count)));
+    quote! {
+        ::liten_sim::Check::new() #seeds #workers .run(|sim| sim.client("test", || #result))
+    }
 }
 
 /// Arguments that cannot be passed, so that the body can be checked without them.

@@ -21,10 +21,19 @@ pub(crate) struct Options {
     pub(crate) worker_threads: Option<usize>,
     pub(crate) thread_name: Option<String>,
     pub(crate) start_paused: Option<bool>,
+    /// Whether the test is run in simulation, once for each of many seeds.
+    pub(crate) sim: Option<Sim>,
     /// What was written that only several threads can do, if anything.
     pub(crate) threads: Option<Ident>,
     /// Where the runtime is found.
     pub(crate) liten: Path,
+}
+
+/// How a test is run in simulation.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Sim {
+    pub(crate) seeds: Option<u64>,
+    pub(crate) workers: Option<usize>,
 }
 
 impl Options {
@@ -36,6 +45,7 @@ impl Options {
             worker_threads: None,
             thread_name: None,
             start_paused: None,
+            sim: None,
             threads: None,
             liten: parse_quote!(::liten),
         };
@@ -50,6 +60,7 @@ impl Options {
             });
             errors.extend(done.err());
         }
+        options.check_sim(entry, &seen, errors);
         let workers = seen.iter().find(|key| *key == "worker_threads");
         if let (Some(key), Flavor::CurrentThread) = (workers, options.flavor) {
             let reason = if seen.iter().any(|key| key == "flavor") {
@@ -65,7 +76,33 @@ impl Options {
         options
     }
 
+    /// `seeds` and `workers` say how a simulation is run, and only a test is run in one. It has workers unless it says
+    /// otherwise, because their order is what a seed decides.
+    fn check_sim(&mut self, entry: Entry, seen: &[Ident], errors: &mut Vec<Error>) {
+        let find = |name: &str| seen.iter().find(|key| *key == name);
+        let Some(sim) = find("sim") else {
+            for key in [find("seeds"), find("workers")].into_iter().flatten() {
+                errors.push(Error::new(
+                    key.span(),
+                    format!("`{key}` needs `sim`: it is about simulation"),
+                ));
+            }
+            self.sim = None;
+            return;
+        };
+        if entry == Entry::Main {
+            errors.push(Error::new(
+                sim.span(),
+                "`sim` is for tests: write it in `#[liten::test(sim)]`",
+            ));
+            self.sim = None;
+        } else if find("flavor").is_none() {
+            self.flavor = Flavor::MultiThread;
+        }
+    }
+
     fn set(&mut self, key: &Ident, value: Result<TokenStream>) -> Result<()> {
+        let sim = || self.sim.unwrap_or_default();
         match key.to_string().as_str() {
             "flavor" => {
                 // If it cannot be told, the one that goes with every other option: no complaint
@@ -77,12 +114,18 @@ impl Options {
                 }
             }
             "worker_threads" => {
-                self.worker_threads = Some(workers(value?)?);
+                self.worker_threads = Some(workers(value?, "worker_threads")?);
                 self.threads = Some(key.clone());
             }
             "name" => self.thread_name = Some(thread_name(value?)?),
             "start_paused" => self.start_paused = Some(start_paused(value?)?),
             "crate" => self.liten = path(value?)?,
+            "sim" if value.is_ok() => return Err(Error::new(key.span(), "`sim` takes no value")),
+            "sim" => self.sim = Some(sim()),
+            "seeds" => self.sim = Some(Sim { seeds: Some(seeds(value?)?), ..sim() }),
+            "workers" => {
+                self.sim = Some(Sim { workers: Some(workers(value?, "workers")?), ..sim() })
+            }
             _ => return Err(unknown(key)),
         }
         Ok(())
@@ -154,19 +197,27 @@ fn flavor(value: TokenStream) -> Result<Flavor> {
     Err(Error::new(text.span(), format!("liten has no such flavor: {advice}")))
 }
 
-fn workers(value: TokenStream) -> Result<usize> {
-    const WANTED: &str = "`worker_threads` takes a number in digits, from 1 up";
+fn workers(value: TokenStream, option: &str) -> Result<usize> {
+    let wanted = format!("`{option}` takes a number in digits, from 1 up");
     let Ok(Lit::Int(number)) = parse2(value.clone()) else {
-        return Err(Error::new_spanned(value, WANTED));
+        return Err(Error::new_spanned(value, wanted));
     };
     match number.base10_parse() {
         Ok(0) => Err(Error::new(
             number.span(),
-            "`worker_threads` must be at least 1: nothing runs without a worker",
+            format!("`{option}` must be at least 1: nothing runs without a worker"),
         )),
         Ok(count) => Ok(count),
-        Err(_) => Err(Error::new_spanned(value, WANTED)),
+        Err(_) => Err(Error::new_spanned(value, wanted)),
     }
+}
+
+fn seeds(value: TokenStream) -> Result<u64> {
+    let number = match parse2(value.clone()) {
+        Ok(Lit::Int(number)) => number.base10_parse().ok().filter(|seeds| *seeds > 0),
+        _ => None,
+    };
+    number.ok_or_else(|| Error::new_spanned(value, "`seeds` takes a number in digits, from 1 up"))
 }
 
 fn thread_name(value: TokenStream) -> Result<String> {
@@ -208,7 +259,7 @@ fn unknown(key: &Ident) -> Error {
     let advice = match key.to_string().as_str() {
         "paused" | "pause" => "the clock stands still with `start_paused = true`; ",
         "unhandled_panic" => "a panic of a task comes out of its `JoinHandle`, remove this; ",
-        "core_threads" | "workers" | "threads" => "the number of workers is `worker_threads`; ",
+        "core_threads" | "threads" => "the number of workers is `worker_threads`; ",
         "thread_name" => "the prefix of thread names is `name`; ",
         "basic_scheduler" | "current_thread" | "local" => "write `flavor = \"current_thread\"`; ",
         "threaded_scheduler" | "multi_thread" => "write `flavor = \"multi_thread\"`; ",
@@ -219,6 +270,7 @@ fn unknown(key: &Ident) -> Error {
         | "thread_keep_alive" => "only `runtime::Builder` sets the limits of threads; ",
         _ => "",
     };
-    let known = "the options are `flavor`, `worker_threads`, `name`, `start_paused` and `crate`";
+    let known = "the options are `flavor`, `worker_threads`, `name`, `start_paused` and `crate`, and for \
+                 simulations `sim`, `seeds` and `workers`";
     Error::new(key.span(), format!("unknown option `{key}`: {advice}{known}"))
 }

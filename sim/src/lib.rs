@@ -8,6 +8,8 @@ mod choices;
 mod interpose;
 mod network;
 mod objects;
+mod preempt;
+mod properties;
 mod real;
 mod run;
 mod runner;
@@ -15,4 +17,8 @@ mod scenario;
 mod world;
 
 pub use check::{Check, check};
+pub use preempt::Preempt;
+#[doc(hidden)]
+pub use properties::{fail, note_sometimes};
+pub use properties::is_running;
 pub use scenario::Sim;

@@ -338,14 +338,14 @@ impl Network {
         &mut self.path_mut(from, to).link
     }
 
-    /// Makes all links between different hosts equal to `link`, those of hosts to come as well.
-    pub(crate) fn set_all_links(&mut self, link: Link) {
+    /// Changes all links between different hosts, those of hosts to come as well.
+    pub(crate) fn change_links(&mut self, mut change: impl FnMut(&mut Link)) {
         for ((from, to), path) in &mut self.paths {
             if from != to {
-                path.link = link.clone();
+                change(&mut path.link);
             }
         }
-        self.default_link = link;
+        change(&mut self.default_link);
     }
 
     /// The process of a host dies, and its kernel closes the sockets.

@@ -143,8 +143,11 @@ impl World {
         match object.kind {
             Kind::Socket(socket) => {
                 self.objects.of_socket.remove(&socket);
-                let linger = linger_of(last);
-                self.with_network(|network, moment| network.close(moment, socket, linger));
+                // A machine that loses its power forgets its sockets, and closes none.
+                if self.hosts[object.host].has_power {
+                    let linger = linger_of(last);
+                    self.with_network(|network, moment| network.close(moment, socket, linger));
+                }
             }
             Kind::PipeReader(pipe) => self.close_reader(pipe),
             Kind::PipeWriter(pipe) => self.close_writer(pipe),

@@ -94,8 +94,7 @@ impl Sim {
                 return;
             }
             world.mend(format!("restart {name}"));
-            let network = world.hosts[host].network;
-            world.network.power_on(network);
+            world.power_on(host);
             host
         };
         start_host(host);
@@ -111,9 +110,7 @@ impl Sim {
         let host = world.find(name);
         assert!(host != world.running_host(), "liten-sim: `{name}` cannot turn its own power off");
         if world.fault(format!("power off {name}")) {
-            let network = world.hosts[host].network;
-            world.network.power_off(network);
-            world.crash(host);
+            world.power_off(host);
         }
     }
 
@@ -186,7 +183,7 @@ impl Sim {
     pub fn set_loss(self, share: f64) {
         assert!((0.0..=1.0).contains(&share), "liten-sim: a share is between 0 and 1");
         let chance = Chance((share * 65_536.0) as u32);
-        lock().every_link(|link| link.loss = chance);
+        lock().network.change_links(|link| link.loss = chance);
     }
 
     /// Lets each packet travel for at least `least`, and now and then for up to `most`.
@@ -197,7 +194,7 @@ impl Sim {
     pub fn set_latency(self, least: Duration, most: Duration) {
         assert!(least <= most, "liten-sim: the longest latency is less than the shortest");
         let (least, jitter) = (nanos(least), nanos(most - least));
-        lock().every_link(|link| {
+        lock().network.change_links(|link| {
             link.latency = least;
             link.jitter = jitter;
         });
@@ -215,7 +212,7 @@ impl Sim {
         let mut world = lock();
         world.mend("settle".to_owned());
         world.choices.be_calm();
-        world.every_link(|link| {
+        world.network.change_links(|link| {
             link.partitioned = false;
             link.held = false;
             link.loss = Chance::NEVER;
@@ -283,15 +280,6 @@ impl World {
         let (from, to) = (self.find(from), self.find(to));
         let (from, to) = (self.hosts[from].network, self.hosts[to].network);
         change(self.network.link_mut(from, to));
-    }
-
-    fn every_link(&mut self, mut change: impl FnMut(&mut crate::network::Link)) {
-        let hosts: Vec<_> = self.hosts.iter().map(|host| host.network).collect();
-        for from in &hosts {
-            for to in hosts.iter().filter(|to| *to != from) {
-                change(self.network.link_mut(*from, *to));
-            }
-        }
     }
 }
 

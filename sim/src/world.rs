@@ -138,10 +138,6 @@ pub(crate) fn lock() -> Guard {
     Guard { world: world.lock().unwrap_or_else(PoisonError::into_inner), _inside: inside }
 }
 
-pub(crate) fn has_begun() -> bool {
-    WORLD.get().is_some()
-}
-
 impl World {
     fn new(choices: Choices) -> Self {
         Self {

@@ -2,8 +2,9 @@
 
 use std::ffi::{c_int, c_long, c_ulong, c_void};
 
-use libc::{F_DUPFD, F_DUPFD_CLOEXEC, F_GETFL, FIONREAD, O_NONBLOCK};
+use libc::{EINVAL, F_DUPFD, F_DUPFD_CLOEXEC, F_GETFL, FIONREAD, O_NONBLOCK};
 
+use super::fail;
 use crate::network::Nanos;
 use crate::objects::{Kind, ObjectId};
 use crate::real;
@@ -109,6 +110,7 @@ unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -
     {
         let world = lock();
         let unread = match world.objects.get(id).map(|object| &object.kind) {
+            Some(Kind::Socket(socket)) if world.network.is_listening(*socket) => return fail(EINVAL),
             Some(Kind::Socket(socket)) => world.network.unread(*socket),
             Some(Kind::PipeReader(pipe)) => world.objects.pipes[pipe.0].unread(),
             Some(Kind::Unix(socket)) => world.unix_unread(socket),

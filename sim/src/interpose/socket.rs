@@ -70,6 +70,11 @@ fn option(fd: c_int, level: c_int, name: c_int) -> bool {
     result == 0 && value != 0
 }
 
+/// Whether others may have the same address, and the same address at the same time.
+fn reuse_of(fd: c_int) -> (bool, bool) {
+    (option(fd, SOL_SOCKET, SO_REUSEADDR), option(fd, SOL_SOCKET, SO_REUSEPORT))
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn bind(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int {
     // SAFETY: the caller's contract is the C library's.
@@ -90,8 +95,7 @@ fn bind_to(fd: c_int, id: ObjectId, to: Address) -> Result<(), Errno> {
         Address::Internet(to) => {
             let socket = world.socket_of(id)?;
             world.network.set_only_v6(socket, option(fd, IPPROTO_IPV6, IPV6_V6ONLY));
-            let reuse_address = option(fd, SOL_SOCKET, SO_REUSEADDR);
-            let reuse_port = option(fd, SOL_SOCKET, SO_REUSEPORT);
+            let (reuse_address, reuse_port) = reuse_of(fd);
             world.network.bind(socket, to, reuse_address, reuse_port)
         }
     }
@@ -108,6 +112,8 @@ unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
         Ok(Kind::Unix(_)) => world.listen_unix(id, backlog.max(0) as usize),
         Ok(Kind::Socket(socket)) => {
             let socket = *socket;
+            let (address, port) = reuse_of(fd);
+            world.network.set_reuse(socket, address, port);
             world.network.listen(socket, backlog)
         }
         _ => Err(ENOTSOCK),
@@ -144,6 +150,8 @@ fn connect_to(me: ActorId, fd: c_int, id: ObjectId, to: &Address) -> Result<(), 
     };
     let mut world = lock();
     let socket = world.socket_of(id)?;
+    let (address, port) = reuse_of(fd);
+    world.network.set_reuse(socket, address, port);
     match world.with_network(|network, moment| network.connect(moment, socket, to)) {
         Err(EINPROGRESS) if !is_nonblocking(fd) => {}
         other => return other,

@@ -492,7 +492,7 @@ fn run_scripts(transport: Transport, count: u64) {
     let start = Instant::now();
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
     // A place of its own for this run: the kernel still knows the connections of the last minute.
-    let base = mix(since.as_nanos() as u64 ^ transport as u64) as u32 % 0x70_0000 & !1;
+    let base = (mix(since.as_nanos() as u64 ^ transport as u64) as u32 % 0x70_0000) & !1;
     for seed in (0..count).take_while(|seed| *seed < FEWEST || start.elapsed() < LONGEST) {
         let mut script = Script::new(seed, base, transport);
         script.open();
@@ -584,7 +584,7 @@ fn a_full_connection_stops_and_goes_on_as_in_the_kernel() {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
     // An odd seed: with epoll.
     let mut script =
-        Script::new(1, mix(since.as_nanos() as u64) as u32 % 0x70_0000 & !1, Transport::Stream);
+        Script::new(1, (mix(since.as_nanos() as u64) as u32 % 0x70_0000) & !1, Transport::Stream);
     script.open();
     script.open();
     prepare(&mut script);

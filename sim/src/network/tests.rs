@@ -91,7 +91,7 @@ struct Pair {
 fn hosts(seed: u64, link: Link) -> (World, HostId, HostId, SocketAddr) {
     let mut world = World::new(seed);
     let (a, b) = (world.network.add_host("a"), world.network.add_host("b"));
-    world.network.set_all_links(link);
+    world.network.change_links(|each| *each = link.clone());
     let address = SocketAddr::new(world.network.addresses(b)[0], 80);
     (world, a, b, address)
 }
@@ -329,7 +329,7 @@ fn datagrams_are_lost_doubled_and_refused() {
         counts[(0..3).take_while(|_| receive().is_ok()).count()] += 1;
     }
     assert!(counts.iter().all(|count| *count > 40), "{counts:?}");
-    world.network.set_all_links(Link::default());
+    world.network.change_links(|each| *each = Link::default());
     world.close(to);
     world.connect(from, address).unwrap();
     world.with(|network, moment| network.send_to(moment, from, b"hello", None)).unwrap();
@@ -433,4 +433,82 @@ fn trace(seed: u64) -> (Vec<(Nanos, Vec<(SocketId, u32)>)>, u64) {
 fn the_same_seed_gives_the_same_events() {
     assert!(trace(16) == trace(16));
     assert!(trace(16) != trace(17));
+}
+
+/// One random call or fault on hosts that are all connected.
+fn disturb(
+    world: &mut World,
+    draw: &mut crate::choices::Draw,
+    open: &mut Vec<SocketId>,
+    hosts: &[HostId],
+) {
+    let mut below = |bound: usize| draw.below(bound as u64) as usize;
+    let (host, other) = (hosts[below(hosts.len())], hosts[below(hosts.len())]);
+    let (action, i) = (below(40), if open.is_empty() { 0 } else { below(open.len()) });
+    let to = SocketAddr::new(world.network.addresses(other)[0], 80);
+    match (action, open.get(i).copied()) {
+        (0..4, _) => {
+            let id = world.tcp(host);
+            let _ = world.connect(id, to);
+            open.push(id);
+        }
+        (4, _) => {
+            let id = world.tcp(host);
+            let _ = world.network.bind(id, any(80), true, false);
+            let _ = world.network.listen(id, 2);
+            open.push(id);
+        }
+        (5..12, Some(id)) => open.extend(world.accept(id)),
+        (12..20, Some(id)) => drop(world.write(id, &vec![1; below(90_000)])),
+        (20..28, Some(id)) => drop(world.read(id, below(90_000))),
+        (28..30, Some(id)) => {
+            let _ = world.with(|network, moment| network.shutdown(moment, id, false, true));
+        }
+        (30..34, Some(id)) => {
+            open.swap_remove(i);
+            world.close(id);
+        }
+        (34, _) => world.network.link_mut(host, other).partitioned = below(2) == 0,
+        (35, _) => world.network.link_mut(host, other).held = below(2) == 0,
+        (36, _) if below(4) == 0 => {
+            open.retain(|id| world.network.at(*id).host != host);
+            world.with(|network, moment| network.crash(moment, host));
+        }
+        (37, _) if below(4) == 0 => {
+            open.retain(|id| world.network.at(*id).host != host);
+            world.network.power_off(host);
+            world.network.power_on(host);
+        }
+        _ => {}
+    }
+    world.pass([MILLISECOND, 10 * MILLISECOND, SECOND][below(3)]);
+}
+
+#[test]
+fn nothing_is_left_after_any_trouble() {
+    for seed in 0..40 {
+        let mut world = World::new(seed);
+        let hosts = ["a", "b", "c"].map(|name| world.network.add_host(name));
+        let link = Link { loss: Chance::one_in(8), ..Link::default() };
+        world.network.change_links(|each| *each = link.clone());
+        let mut draw =
+            world.with(|_, moment| moment.choices.draw(crate::choices::Kind::Program, seed));
+        let mut open = Vec::new();
+        for _ in 0..600 {
+            disturb(&mut world, &mut draw, &mut open, &hosts);
+        }
+        world.network.change_links(|each| *each = Link::default());
+        for host in hosts {
+            world.with(|network, moment| network.crash(moment, host));
+        }
+        world.pass(2_000 * SECOND);
+        let network = &world.network;
+        let left = network.sockets.iter().flatten().count();
+        assert_eq!(
+            (left, network.ports.len(), network.connections.len()),
+            (0, 0, 0),
+            "seed {seed}"
+        );
+        assert_eq!(network.next_event(), None);
+    }
 }

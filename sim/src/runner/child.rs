@@ -44,7 +44,6 @@ const DIFFERS_FROM: [&str; 3] = ["LITEN_SIM_", "NEXTEST_", "RUST_TEST_"];
 /// A run that has ended.
 #[derive(Debug)]
 pub(super) struct Run {
-    pub(super) seed: u64,
     pub(super) report: ChildReport,
     pub(super) output: Output,
 }
@@ -160,7 +159,7 @@ impl Launcher {
             // A child that crashed left no report.
             let _ = fs::remove_file(path);
         }
-        Ok(Run { seed, report: report_of_run, output })
+        Ok(Run { report: report_of_run, output })
     }
 
     /// Runs `seed` once with each mask, as many at once as the sweep may.

@@ -122,6 +122,7 @@ impl ChildReport {
             .map_err(|error| format!("write the report {}: {error}", path.display()))
     }
 
+    #[cfg(test)]
     pub(crate) fn read_from(path: &Path) -> Result<Self, String> {
         let (report, problem) = Self::read_part(path);
         match problem {

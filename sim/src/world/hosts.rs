@@ -19,6 +19,7 @@ pub(crate) struct Host {
     pub(crate) is_client: bool,
     pub(crate) has_ended: bool,
     pub(crate) is_paused: bool,
+    pub(crate) has_power: bool,
     pub(crate) cpus: usize,
     /// What its clock is ahead of the others', in nanoseconds.
     pub(crate) skew: i64,
@@ -43,6 +44,7 @@ impl World {
             is_client,
             has_ended: false,
             is_paused: false,
+            has_power: true,
             cpus,
             skew: 0,
             threads_named: HashMap::new(),
@@ -86,6 +88,18 @@ impl World {
         self.crash_but(host, None);
     }
 
+    /// The machine of `host` is without power from now on, and says nothing to anybody.
+    pub(crate) fn power_off(&mut self, host: usize) {
+        self.hosts[host].has_power = false;
+        self.network.power_off(self.hosts[host].network);
+        self.crash(host);
+    }
+
+    pub(crate) fn power_on(&mut self, host: usize) {
+        self.hosts[host].has_power = true;
+        self.network.power_on(self.hosts[host].network);
+    }
+
     /// As [`World::crash`], when the thread that asks for it is one of the host's.
     pub(crate) fn crash_but(&mut self, host: usize, except: Option<ActorId>) {
         let is_concerned = |id: &usize| {
@@ -103,7 +117,9 @@ impl World {
         }
         self.close_all_of(host);
         let network = self.hosts[host].network;
-        self.with_network(|net, moment| net.crash(moment, network));
+        if self.hosts[host].has_power {
+            self.with_network(|net, moment| net.crash(moment, network));
+        }
         self.hosts[host].has_ended = true;
         self.wake_scenario();
     }

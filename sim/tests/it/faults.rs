@@ -1,0 +1,164 @@
+//! Crashes, partitions, pauses and what heals them.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use liten_sim::check;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Sends a byte every 100 ms to whoever connects.
+fn beats() {
+    let listener = TcpListener::bind("0.0.0.0:80").unwrap();
+    for stream in listener.incoming() {
+        let mut stream = stream.unwrap();
+        while stream.write_all(&[1]).is_ok() {
+            sleep(SECOND / 10);
+        }
+    }
+}
+
+/// The longest time between two bytes, until the connection ends or `most` has gone by.
+fn longest_gap(most: Duration) -> (Duration, Option<ErrorKind>) {
+    let mut stream = TcpStream::connect("server:80").unwrap();
+    let (begun, mut last, mut gap) = (Instant::now(), Instant::now(), Duration::ZERO);
+    while begun.elapsed() < most {
+        match stream.read(&mut [0; 100]) {
+            Ok(0) => return (gap, None),
+            Ok(_) => {}
+            Err(error) => return (gap, Some(error.kind())),
+        }
+        gap = gap.max(last.elapsed());
+        last = Instant::now();
+    }
+    (gap, None)
+}
+
+#[test]
+fn a_partition_is_a_gap_and_the_bytes_come_after_it() {
+    check(20, |sim| {
+        sim.host("server", beats);
+        sleep(SECOND);
+        sim.client("client", || {
+            let (gap, error) = longest_gap(10 * SECOND);
+            assert!(error.is_none() && gap > 2 * SECOND && gap < 8 * SECOND, "{gap:?} {error:?}");
+        });
+        sleep(SECOND);
+        sim.partition("server", "client");
+        sleep(2 * SECOND);
+        sim.heal("server", "client");
+    });
+}
+
+#[test]
+fn a_paused_host_does_nothing_and_goes_on() {
+    check(20, |sim| {
+        sim.host("server", beats);
+        sleep(SECOND);
+        sim.client("client", || {
+            let (gap, error) = longest_gap(10 * SECOND);
+            assert!(error.is_none() && gap > 2 * SECOND && gap < 3 * SECOND, "{gap:?} {error:?}");
+        });
+        sleep(SECOND);
+        sim.pause("server");
+        sleep(2 * SECOND);
+        sim.resume("server");
+    });
+}
+
+#[test]
+fn a_crash_ends_connections_and_a_restart_runs_main_again() {
+    static STARTS: AtomicU32 = AtomicU32::new(0);
+    check(20, |sim| {
+        sim.host("server", || {
+            STARTS.fetch_add(1, Ordering::SeqCst);
+            beats();
+        });
+        sleep(SECOND);
+        sim.client("client", || {
+            let (_, error) = longest_gap(60 * SECOND);
+            assert!(matches!(error, None | Some(ErrorKind::ConnectionReset)), "{error:?}");
+            sleep(2 * SECOND);
+            assert_eq!(STARTS.load(Ordering::SeqCst), 2);
+            longest_gap(SECOND);
+        });
+        sleep(SECOND);
+        sim.crash("server");
+        sleep(SECOND);
+        sim.restart("server");
+    });
+}
+
+#[test]
+fn a_host_without_power_says_nothing_until_it_is_back() {
+    check(20, |sim| {
+        sim.host("server", beats);
+        sleep(SECOND);
+        sim.client("client", || {
+            let mut stream = TcpStream::connect("server:80").unwrap();
+            stream.set_read_timeout(Some(5 * SECOND)).unwrap();
+            while stream.read(&mut [0; 100]).is_ok() {}
+            // Now the machine is up again and does not know the connection.
+            stream.write_all(&[1]).unwrap();
+            let error = stream.read(&mut [0; 100]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+        });
+        sleep(SECOND);
+        sim.power_off("server");
+        sleep(SECOND);
+        sim.restart("server");
+    });
+}
+
+#[test]
+fn what_a_client_left_of_its_threads_is_gone_with_it() {
+    check(10, |sim| {
+        sim.client("one", || {
+            std::thread::spawn(|| {
+                loop {
+                    sleep(SECOND);
+                }
+            });
+        });
+        sim.client("two", || std::process::exit(0));
+    });
+}
+
+#[test]
+fn a_hundred_crashes_leave_no_thread_and_no_descriptor() {
+    // What the kernel has is counted outside of the run, by a thread that is none of it.
+    check(1, |sim| {
+        sim.host("server", crowd);
+        sleep(SECOND);
+        for _ in 0..100 {
+            sim.crash("server");
+            sim.restart("server");
+            sleep(SECOND);
+        }
+    });
+}
+
+/// Some threads, a listener and a runtime.
+#[liten::main(worker_threads = 3)]
+async fn crowd() {
+    let listener = liten::net::TcpListener::bind("0.0.0.0:80").await.unwrap();
+    // The first free number. It does not grow when earlier ones were given back.
+    use std::os::fd::AsRawFd;
+    assert!(listener.as_raw_fd() < 40, "{}", listener.as_raw_fd());
+    let _ = listener.accept().await;
+}
+
+#[test]
+#[should_panic(expected = "not at rest 30s after all disturbances ended: client")]
+fn what_never_recovers_is_found_by_settle() {
+    check(20, |sim| {
+        sim.host("server", beats);
+        sleep(SECOND);
+        // It waits for ever for a host that is not there.
+        sim.client("client", || sleep(1_000 * SECOND));
+        sim.settle(30 * SECOND);
+    });
+}

@@ -1,0 +1,9 @@
+//! Programs under simulation: what they see of threads, time, descriptors and the network.
+
+mod descriptors;
+mod faults;
+mod machine;
+mod reports;
+mod runtimes;
+mod sockets;
+mod threads;

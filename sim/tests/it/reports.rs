@@ -1,0 +1,111 @@
+//! What a failed run says.
+
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use liten_sim::{Check, check};
+
+/// The report of a check that fails.
+fn report(check: impl FnOnce() + std::panic::UnwindSafe) -> String {
+    let payload = std::panic::catch_unwind(check).expect_err("the check passes");
+    payload.downcast_ref::<String>().cloned().unwrap_or_default()
+}
+
+fn says(report: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(report.contains(part), "the report lacks `{part}`:\n{report}");
+    }
+}
+
+#[test]
+fn two_locks_in_two_orders() {
+    let said = report(|| {
+        check(200, |sim| {
+            sim.client("program", || {
+                let locks = Arc::new((Mutex::new(()), Mutex::new(())));
+                let other = locks.clone();
+                let thread = thread::Builder::new().name("other".to_owned()).spawn(move || {
+                    let _second = other.1.lock();
+                    // As something does that logs. The thread may lose its turn here.
+                    let _now = Instant::now();
+                    let _first = other.0.lock();
+                });
+                let _first = locks.0.lock();
+                let _now = Instant::now();
+                let _second = locks.1.lock();
+                drop((_first, _second));
+                thread.unwrap().join().unwrap();
+            });
+        });
+    });
+    says(
+        &said,
+        &[
+            "no thread can run, and no timer or packet is under way",
+            "program/main/1: waits for a lock",
+            "program/other/1: waits for a lock",
+            "in 3 of 3 runs",
+            "1 of ",
+            "without this the run passes",
+            "LITEN_SIM_SEED=",
+        ],
+    );
+}
+
+#[test]
+fn a_thread_that_never_gives_its_turn_back() {
+    let said = report(|| {
+        Check::new().seeds(1).minimise_seconds(0).run(|sim| {
+            sim.client("program", || {
+                loop {
+                    std::hint::spin_loop();
+                }
+            });
+        });
+    });
+    says(&said, &["program/main/1, which computes without a call to the system"]);
+}
+
+#[test]
+fn a_run_that_takes_too_long_of_its_time() {
+    let said = report(|| {
+        Check::new().seeds(1).limit(Duration::from_secs(100)).run(|sim| {
+            sim.client("program", || {
+                loop {
+                    thread::sleep(Duration::from_secs(1));
+                }
+            });
+        });
+    });
+    says(&said, &["not at its end after 100 s of virtual time", "program/main/1: sleeps"]);
+}
+
+#[test]
+fn a_property_fails_the_run_also_where_its_panic_would_be_caught() {
+    let said = report(|| {
+        check(1, |sim| {
+            sim.client("program", || {
+                let _ = thread::spawn(|| liten_sim::always!(1 > 2, "{} is not more", 1)).join();
+            });
+        });
+    });
+    says(&said, &["reports.rs", "1 is not more"]);
+}
+
+#[test]
+fn a_fault_that_is_not_needed_is_left_out() {
+    let said = report(|| {
+        check(1, |sim| {
+            sim.host("one", || thread::sleep(Duration::from_secs(100)));
+            sim.host("two", || thread::sleep(Duration::from_secs(100)));
+            sim.client("client", || thread::sleep(Duration::from_secs(10)));
+            sim.crash("one");
+            sim.partition("one", "two");
+            sim.pause("client");
+            sim.settle(Duration::from_secs(5));
+        });
+    });
+    // The client sleeps for longer than it may, whatever else happens.
+    says(&said, &["fails without any disturbance"]);
+}

@@ -1,0 +1,89 @@
+//! The sockets of the standard library.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
+use std::thread;
+use std::time::Duration;
+
+use liten_sim::check;
+
+fn echo() {
+    let listener = TcpListener::bind("0.0.0.0:80").unwrap();
+    for stream in listener.incoming() {
+        thread::spawn(move || {
+            let mut stream = stream.unwrap();
+            let mut bytes = Vec::new();
+            stream.read_to_end(&mut bytes).unwrap();
+            stream.write_all(&bytes).unwrap();
+        });
+    }
+}
+
+#[test]
+fn bytes_go_to_another_host_and_back() {
+    check(50, |sim| {
+        sim.host("server", echo);
+        sim.set_loss(0.01);
+        sim.client("client", || {
+            thread::sleep(Duration::from_millis(100));
+            for i in 1..10 {
+                let mut stream = TcpStream::connect("server:80").unwrap();
+                let sent = vec![i as u8; i * 50_000];
+                stream.write_all(&sent).unwrap();
+                stream.shutdown(Shutdown::Write).unwrap();
+                let mut got = Vec::new();
+                stream.read_to_end(&mut got).unwrap();
+                assert_eq!(got, sent);
+            }
+        });
+    });
+}
+
+#[test]
+fn a_closed_port_refuses_and_a_read_times_out() {
+    check(10, |sim| {
+        sim.host("server", || {
+            let listener = TcpListener::bind("0.0.0.0:80").unwrap();
+            let _accepted = listener.accept().unwrap();
+            thread::sleep(Duration::from_secs(60));
+        });
+        sim.client("client", || {
+            let refused = TcpStream::connect("server:81").unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+            thread::sleep(Duration::from_millis(100));
+            let mut stream = TcpStream::connect("server:80").unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+            assert_eq!(stream.read(&mut [0]).unwrap_err().kind(), ErrorKind::WouldBlock);
+        });
+    });
+}
+
+#[test]
+fn datagrams_are_lost_and_doubled_but_never_changed() {
+    check(20, |sim| {
+        sim.host("server", || {
+            let socket = UdpSocket::bind("0.0.0.0:53").unwrap();
+            let mut bytes = [0; 2_000];
+            loop {
+                let (length, from) = socket.recv_from(&mut bytes).unwrap();
+                socket.send_to(&bytes[..length], from).unwrap();
+            }
+        });
+        sim.set_loss(0.2);
+        sim.client("client", || {
+            let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+            socket.connect("server:53").unwrap();
+            socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+            let mut answered = 0;
+            for i in 0..100_u8 {
+                if socket.send(&[i; 500]).is_ok()
+                    && let Ok(length) = socket.recv(&mut [0; 2_000])
+                {
+                    assert_eq!(length, 500);
+                    answered += 1;
+                }
+            }
+            assert!(answered > 30, "{answered}");
+        });
+    });
+}

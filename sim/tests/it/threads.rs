@@ -1,0 +1,153 @@
+//! Threads and what they wait for.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier, Condvar, Mutex, RwLock, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use liten_sim::{Check, check};
+
+#[test]
+fn they_sleep_and_are_joined_in_virtual_time() {
+    check(50, |sim| {
+        sim.client("program", || {
+            let begun = Instant::now();
+            let (sender, receiver) = mpsc::channel();
+            let threads: Vec<_> = (0..4)
+                .map(|i| {
+                    let sender = sender.clone();
+                    thread::spawn(move || {
+                        thread::sleep(Duration::from_secs(i));
+                        sender.send(i).unwrap();
+                    })
+                })
+                .collect();
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
+            let lasted = begun.elapsed();
+            assert!((Duration::from_secs(3)..Duration::from_secs(4)).contains(&lasted), "{lasted:?}");
+        });
+    });
+}
+
+#[test]
+fn locks_and_conditions_are_kept() {
+    check(100, |sim| {
+        sim.client("program", || {
+            let shared = Arc::new((Mutex::new(Vec::new()), Condvar::new(), RwLock::new(0)));
+            let all_there = Arc::new(Barrier::new(3));
+            for i in 0..3 {
+                let (shared, all_there) = (shared.clone(), all_there.clone());
+                thread::spawn(move || {
+                    all_there.wait();
+                    for n in 0..20 {
+                        *shared.2.write().unwrap() += 1;
+                        shared.0.lock().unwrap().push((i, n));
+                        shared.1.notify_one();
+                    }
+                });
+            }
+            let guard = shared.0.lock().unwrap();
+            let mut all = shared.1.wait_while(guard, |list| list.len() < 60).unwrap().clone();
+            assert_eq!(*shared.2.read().unwrap(), 60);
+            // Those of one thread stand in their order.
+            all.sort_by_key(|(thread, _)| *thread);
+            let expected: Vec<_> = (0..3).flat_map(|i| (0..20).map(move |n| (i, n))).collect();
+            assert_eq!(all, expected);
+        });
+    });
+}
+
+#[test]
+fn a_wait_with_a_timeout_ends_at_its_time_or_by_the_wake() {
+    check(100, |sim| {
+        sim.client("program", || {
+            let pair = Arc::new((Mutex::new(false), Condvar::new()));
+            let begun = Instant::now();
+            let guard = pair.0.lock().unwrap();
+            let (guard, result) = pair.1.wait_timeout(guard, Duration::from_secs(5)).unwrap();
+            assert!(result.timed_out() && begun.elapsed() >= Duration::from_secs(5));
+            drop(guard);
+            let other = pair.clone();
+            thread::spawn(move || {
+                thread::sleep(Duration::from_secs(1));
+                *other.0.lock().unwrap() = true;
+                other.1.notify_all();
+            });
+            let guard = pair.0.lock().unwrap();
+            let limit = Duration::from_secs(60);
+            let (set, result) = pair.1.wait_timeout_while(guard, limit, |it| !*it).unwrap();
+            assert!(!result.timed_out() && begun.elapsed() < Duration::from_secs(8));
+            drop(set);
+            thread::park_timeout(Duration::from_secs(1));
+        });
+    });
+}
+
+thread_local! {
+    static LAST: Noted = const { Noted(Cell::new(None)) };
+}
+
+struct Noted(Cell<Option<&'static AtomicBool>>);
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        // It blocks, as destructors may.
+        thread::sleep(Duration::from_millis(10));
+        if let Some(flag) = self.0.get() {
+            flag.store(true, Ordering::SeqCst);
+        }
+    }
+}
+
+#[test]
+fn destructors_of_thread_locals_run_before_a_thread_counts_as_ended() {
+    check(50, |sim| {
+        sim.client("program", || {
+            static DROPPED: AtomicBool = AtomicBool::new(false);
+            thread::spawn(|| LAST.with(|last| last.0.set(Some(&DROPPED)))).join().unwrap();
+            assert!(DROPPED.load(Ordering::SeqCst));
+        });
+    });
+}
+
+#[test]
+fn a_thread_that_spins_and_yields_waits_for_the_others() {
+    check(50, |sim| {
+        sim.client("program", || {
+            let done = Arc::new(AtomicBool::new(false));
+            let other = done.clone();
+            let thread = thread::spawn(move || {
+                thread::sleep(Duration::from_micros(50));
+                other.store(true, Ordering::SeqCst);
+            });
+            while !done.load(Ordering::SeqCst) {
+                thread::yield_now();
+            }
+            thread.join().unwrap();
+        });
+    });
+}
+
+#[test]
+fn the_order_of_threads_differs_from_seed_to_seed() {
+    // Each order of three threads is that of some seed.
+    for wanted in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let found = std::panic::catch_unwind(|| {
+            let check = Check::new().seeds(300).minimise_seconds(0);
+            check.run(move |sim| {
+                sim.client("program", move || {
+                    let order = Arc::new(Mutex::new(Vec::new()));
+                    let threads = [0, 1, 2].map(|i| {
+                        let order = order.clone();
+                        thread::spawn(move || order.lock().unwrap().push(i))
+                    });
+                    threads.into_iter().for_each(|thread| thread.join().unwrap());
+                    assert_ne!(*order.lock().unwrap(), wanted);
+                });
+            });
+        });
+        assert!(found.is_err(), "no seed of 300 has the order {wanted:?}");
+    }
+}

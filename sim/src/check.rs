@@ -27,7 +27,7 @@ use crate::scenario::Sim;
 /// # fn client() {}
 /// ```
 #[track_caller]
-pub fn check(seeds: u64, scenario: impl FnOnce(Sim)) {
+pub fn check(seeds: u64, scenario: impl FnOnce(Sim) + Send) {
     Check::new().seeds(seeds).run(scenario);
 }
 
@@ -113,7 +113,7 @@ impl Check {
     ///
     /// When a run fails, with a report.
     #[track_caller]
-    pub fn run<F: FnOnce(Sim)>(self, scenario: F) {
+    pub fn run<F: FnOnce(Sim) + Send>(self, scenario: F) {
         if let Some(report) = run::report_path() {
             let limit = u64::try_from(self.limit.as_nanos()).unwrap_or(u64::MAX);
             run::run(report, limit, self.cpus, scenario);
@@ -128,6 +128,8 @@ impl Check {
             seconds: self.seconds,
             minimise_seconds: self.minimise,
             arguments,
+            program: None,
+            environment: Vec::new(),
         });
     }
 }

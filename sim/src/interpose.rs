@@ -20,6 +20,8 @@ mod names;
 mod option;
 mod pair;
 mod poll;
+mod process;
+mod shortcut;
 mod socket;
 pub(crate) mod thread;
 mod transfer;

@@ -2,6 +2,7 @@
 #![deny(missing_docs)]
 #![cfg(target_os = "linux")]
 
+mod asleep;
 mod baton;
 mod check;
 mod choices;
@@ -9,6 +10,7 @@ mod interpose;
 mod network;
 mod objects;
 mod preempt;
+mod program;
 mod properties;
 mod real;
 mod run;
@@ -18,6 +20,8 @@ mod world;
 
 pub use check::{Check, check};
 pub use preempt::Preempt;
+#[doc(hidden)]
+pub use program::run_program;
 #[doc(hidden)]
 pub use properties::{fail, note_sometimes};
 pub use properties::is_running;

@@ -134,7 +134,7 @@ impl World {
         let Some(object) = self.objects.slots[id.0].take() else { return };
         for (epoll, fd) in object.watched_by {
             if let Some(epoll) = self.epoll_mut(epoll) {
-                epoll.remove(fd);
+                epoll.remove(fd, id);
             }
         }
         for waiter in object.waiters {
@@ -187,7 +187,7 @@ impl World {
             self.make_ready(waiter, Wake::Ready);
         }
         for (epoll, fd) in watched_by {
-            if self.epoll_mut(epoll).is_some_and(|epoll| epoll.note(fd, bits)) {
+            if self.epoll_mut(epoll).is_some_and(|epoll| epoll.note(fd, id, bits)) {
                 self.touch(epoll, IN);
             }
         }

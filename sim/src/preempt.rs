@@ -22,25 +22,25 @@ pub struct Preempt;
 // nor unwinds.
 unsafe impl GlobalAlloc for Preempt {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        turn::step();
+        turn::step_anywhere();
         // SAFETY: the caller's contract is the same.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        turn::step();
+        turn::step_anywhere();
         // SAFETY: the caller's contract is the same.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        turn::step();
+        turn::step_anywhere();
         // SAFETY: the caller's contract is the same.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        turn::step();
+        turn::step_anywhere();
         // SAFETY: the caller's contract is the same.
         unsafe { System.realloc(pointer, layout, size) }
     }

@@ -72,6 +72,18 @@ real! {
         -> c_int;
     fn gethostname(name: *mut c_char, length: size_t) -> c_int;
     fn getpeername(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int;
+    fn getpid() -> libc::pid_t;
+    fn getppid() -> libc::pid_t;
+    fn gettid() -> libc::pid_t;
+    fn sched_getcpu() -> c_int;
+    fn sched_setaffinity(process: libc::pid_t, size: size_t, set: *const libc::cpu_set_t) -> c_int;
+    fn kill(process: libc::pid_t, signal: c_int) -> c_int;
+    fn pthread_kill(thread: pthread_t, signal: c_int) -> c_int;
+    fn flock(fd: c_int, operation: c_int) -> c_int;
+    fn splice(from: c_int, at: *mut libc::off64_t, to: c_int, to_at: *mut libc::off64_t, length: size_t, flags: c_uint) -> ssize_t;
+    fn copy_file_range(from: c_int, at: *mut libc::off64_t, to: c_int, to_at: *mut libc::off64_t, length: size_t, flags: c_uint) -> ssize_t;
+    fn sendfile(to: c_int, from: c_int, at: *mut libc::off_t, count: size_t) -> ssize_t;
+    fn sendfile64(to: c_int, from: c_int, at: *mut libc::off64_t, count: size_t) -> ssize_t;
     fn getrandom(into: *mut c_void, length: size_t, flags: c_uint) -> ssize_t;
     fn getsockname(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int;
     fn getsockopt(fd: c_int, level: c_int, name: c_int, value: *mut c_void, length: *mut socklen_t) -> c_int;

@@ -6,10 +6,13 @@ use std::collections::BTreeSet;
 use std::env;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::thread;
 
+use crate::asleep;
 use crate::choices::Choices;
 use crate::interpose;
 use crate::network::Nanos;
+use crate::real;
 use crate::runner::mask::Mask;
 use crate::scenario::Sim;
 use crate::world::actor::{ActorId, State, Waits, set_current};
@@ -27,49 +30,65 @@ pub(crate) fn report_path() -> Option<PathBuf> {
 }
 
 /// Makes the run and ends the process.
+///
+/// The scenario has a thread of its own. The calling one may have taken random numbers of the system already, such as
+/// the keys of its hash maps.
 pub(crate) fn run(
     report: PathBuf,
     limit: Nanos,
     cpus: Option<usize>,
-    scenario: impl FnOnce(Sim),
+    scenario: impl FnOnce(Sim) + Send,
 ) -> ! {
+    // SAFETY: the calls take no arguments.
+    let others = unsafe { [real::getpid(), real::gettid()] };
+    let body = || {
+        begin(report, limit, cpus, "scenario", &others);
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            scenario(Sim::new());
+            wait_for_clients();
+        }));
+        match result {
+            Ok(()) => lock().end_passed(),
+            Err(payload) => lock().end_failed(told_by(&*payload)),
+        }
+    };
+    let _: Result<(), _> = thread::scope(|scope| scope.spawn(body).join());
+    unreachable!("a run ends with its process")
+}
+
+/// Makes this process a run, of which the calling thread is the first, on a host named `host`. `others` are the numbers
+/// of its other threads.
+pub(crate) fn begin(report: PathBuf, limit: Nanos, cpus: Option<usize>, host: &str, others: &[i32]) {
     let seed = env::var("LITEN_SIM_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed: u64 = seed.expect("liten-sim: LITEN_SIM_SEED is not a number");
     let mask = match env::var_os("LITEN_SIM_WITHOUT") {
-        Some(path) => {
-            Mask::read_from(Path::new(&path)).unwrap_or_else(|error| panic!("liten-sim: {error}"))
-        }
+        Some(path) => Mask::read_from(Path::new(&path)).unwrap_or_else(|error| panic!("liten-sim: {error}")),
         None => Mask::default(),
     };
-    let calm =
-        env::var("LITEN_SIM_CALM").map_or_else(|_| BTreeSet::new(), |list| calm_kinds(&list));
-    watch::start(report).expect("liten-sim: start the watching thread");
+    let calm = env::var("LITEN_SIM_CALM").map_or_else(|_| BTreeSet::new(), |list| calm_kinds(&list));
+    let watching = watch::start(report).expect("liten-sim: start the watching thread");
     interpose::thread::prepare();
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         note_panic(info);
         usual(info);
     }));
+    asleep::wait_for(others);
+    asleep::wait_for(&[watching]);
     world::begin(Choices::new(seed, mask.keys, mask.only, calm), limit);
     if let Some(cpus) = cpus {
         lock().plan.cpus = cpus;
     }
-    become_scenario();
-    let result = catch_unwind(AssertUnwindSafe(|| {
-        scenario(Sim::new());
-        wait_for_clients();
-    }));
-    match result {
-        Ok(()) => lock().end_passed(),
-        Err(payload) => lock().end_failed(told_by(&*payload)),
-    }
+    become_first(host);
 }
 
 /// Makes this thread the first of the run, on a host of its own.
-fn become_scenario() {
+fn become_first(host: &str) {
     let mut world = lock();
-    let host = world.add_host("scenario", None, false, 1);
+    let cpus = world.plan.cpus;
+    let host = world.add_host(host, None, false, cpus);
     let id = world.add_actor(host);
+    world.name_actor(id, "main");
     world.ready.clear();
     world.actors[id.0].state = State::Running;
     world.running = id;
@@ -132,6 +151,6 @@ pub(crate) fn start_host(host: usize) {
         }
         Err(payload) => lock().end_failed(told_by(&*payload)),
     };
-    let thread = std::thread::Builder::new().name("main".to_owned()).spawn(body);
+    let thread = thread::Builder::new().name("main".to_owned()).spawn(body);
     thread.unwrap_or_else(|error| panic!("liten-sim: start the host {name}: {error}"));
 }

@@ -20,6 +20,7 @@ mod system;
 mod tests;
 
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use child::Launcher;
@@ -48,6 +49,10 @@ pub(crate) struct Sweep {
     pub(crate) minimise_seconds: u64,
     /// What the child is called with. `test_arguments` gives it for a test.
     pub(crate) arguments: Vec<String>,
+    /// What the child runs, if that is not this program.
+    pub(crate) program: Option<PathBuf>,
+    /// Variables that the child gets beside those of this process.
+    pub(crate) environment: Vec<(&'static str, String)>,
 }
 
 /// The arguments with which a libtest program runs the one test `name`.
@@ -59,15 +64,17 @@ pub(crate) fn test_arguments(name: &str) -> Vec<String> {
 /// Runs the seeds of `sweep`, and panics with a report when one of them fails.
 #[track_caller]
 pub(crate) fn sweep(sweep: Sweep) -> Summary {
-    match Settings::from_environment().and_then(|settings| sweep_with(&sweep, &settings)) {
-        Ok(summary) => {
-            // Past libtest, which hides what a passing test prints. A closed standard error is the
-            // user's wish.
-            let _ = writeln!(io::stderr(), "{summary}");
-            summary
-        }
-        Err(report) => panic!("{report}"),
-    }
+    try_sweep(sweep).unwrap_or_else(|report| panic!("{report}"))
+}
+
+/// As `sweep`, with the report as an error.
+pub(crate) fn try_sweep(sweep: Sweep) -> Result<Summary, String> {
+    let settings = Settings::from_environment()?;
+    let summary = sweep_with(&sweep, &settings)?;
+    // Past libtest, which hides what a passing test prints. A closed standard error is the user's
+    // wish.
+    let _ = writeln!(io::stderr(), "{summary}");
+    Ok(summary)
 }
 
 /// The error is the report, or says which operation of the runner failed.
@@ -80,7 +87,9 @@ fn sweep_with(sweep: &Sweep, settings: &Settings) -> Result<Summary, String> {
         jobs => jobs,
     };
     let limit = Duration::from_secs(sweep.seconds);
-    let launcher = Launcher::new(sweep.arguments.clone(), jobs, limit, &settings.passed_on)?;
+    let added = [settings.passed_on.as_slice(), &sweep.environment].concat();
+    let (program, arguments) = (sweep.program.clone(), sweep.arguments.clone());
+    let launcher = Launcher::new(program, arguments, jobs, limit, &added)?;
     let random_addresses = !system::addresses_can_be_fixed();
     let mut summary = Summary { name: sweep.name.clone(), random_addresses, ..Summary::default() };
     let found = sweep::hunt(&launcher, &plan, &mut summary)?;

@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -25,7 +25,7 @@ pub(crate) mod plan;
 pub(crate) mod turn;
 pub(crate) mod watch;
 
-use actor::{Actor, ActorId, State, Wake};
+use actor::{Actor, ActorId, State, Waits, Wake};
 use hosts::Host;
 use plan::Plan;
 
@@ -38,10 +38,12 @@ pub(crate) struct World {
     /// Those that may run, the longest ready first.
     pub(crate) ready: VecDeque<ActorId>,
     pub(crate) running: ActorId,
+    /// When the running actor got its turn.
+    pub(crate) turn_began: Nanos,
     timers: BinaryHeap<Reverse<(Nanos, u64, Due)>>,
     timers_made: u64,
     /// Those that wait at each futex, by its address, in the order of their coming.
-    pub(crate) futexes: HashMap<usize, VecDeque<ActorId>>,
+    pub(crate) futexes: BTreeMap<usize, VecDeque<ActorId>>,
     pub(crate) objects: Objects,
     pub(crate) network: Network,
     pub(crate) hosts: Vec<Host>,
@@ -147,9 +149,10 @@ impl World {
             actors: Vec::new(),
             ready: VecDeque::new(),
             running: ActorId(0),
+            turn_began: 0,
             timers: BinaryHeap::new(),
             timers_made: 0,
-            futexes: HashMap::new(),
+            futexes: BTreeMap::new(),
             objects: Objects::default(),
             network: Network::new(),
             hosts: Vec::new(),
@@ -196,6 +199,10 @@ impl World {
         match due {
             Due::Wait(actor, number) => {
                 if self.actors[actor.0].waits_number == number {
+                    // At once, so that no wake is spent on it.
+                    if let State::Blocked(Waits::Futex(address)) = self.actors[actor.0].state {
+                        self.leave_futex(address, actor);
+                    }
                     self.make_ready(actor, Wake::TimedOut);
                 }
             }

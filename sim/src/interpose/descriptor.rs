@@ -57,6 +57,14 @@ fn copied(fd: c_int, copy: c_int) -> c_int {
     copy
 }
 
+/// As [`copied`], where the number may have stood for something else before.
+fn replaced(fd: c_int, copy: c_int) -> c_int {
+    if copy >= 0 && current().is_some() {
+        lock().forget_descriptor(copy);
+    }
+    copied(fd, copy)
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dup(fd: c_int) -> c_int {
     // SAFETY: the caller's contract is the C library's.
@@ -69,20 +77,14 @@ unsafe extern "C" fn dup2(fd: c_int, to: c_int) -> c_int {
         // SAFETY: the caller's contract is the C library's.
         return unsafe { real::dup2(fd, to) };
     }
-    if current().is_some() {
-        lock().forget_descriptor(to);
-    }
     // SAFETY: the caller's contract is the C library's.
-    copied(fd, unsafe { real::dup2(fd, to) })
+    replaced(fd, unsafe { real::dup2(fd, to) })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dup3(fd: c_int, to: c_int, flags: c_int) -> c_int {
-    if current().is_some() && fd != to {
-        lock().forget_descriptor(to);
-    }
     // SAFETY: the caller's contract is the C library's.
-    copied(fd, unsafe { real::dup3(fd, to, flags) })
+    replaced(fd, unsafe { real::dup3(fd, to, flags) })
 }
 
 #[unsafe(no_mangle)]

@@ -72,14 +72,17 @@ impl World {
             .objects
             .of_descriptor(fd)
             .ok_or_else(|| if is_open(fd) { EPERM } else { EBADF })?;
-        let known = self.epoll_mut(id).ok_or(EINVAL)?.object_of(fd) == Some(watched);
+        let known = self.epoll_mut(id).ok_or(EINVAL)?.has(fd, watched);
         match operation {
+            _ if watched == id => return Err(EINVAL),
             EPOLL_CTL_ADD if known => return Err(EEXIST),
             EPOLL_CTL_MOD | EPOLL_CTL_DEL if !known => return Err(ENOENT),
             EPOLL_CTL_ADD => self.watch(watched, id, fd),
             EPOLL_CTL_DEL => {
                 self.unwatch(watched, id, fd);
-                self.epoll_mut(id).and_then(|epoll| epoll.remove(fd));
+                if let Some(epoll) = self.epoll_mut(id) {
+                    epoll.remove(fd, watched);
+                }
                 return Ok(());
             }
             EPOLL_CTL_MOD => {}

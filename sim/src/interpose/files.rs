@@ -15,7 +15,8 @@ fn is_hidden(path: &CStr) -> bool {
     let path = path.to_bytes();
     let of_process =
         path.starts_with(b"/proc/") && !path.ends_with(b"/maps") && !path.ends_with(b"/exe");
-    of_process || path.starts_with(b"/sys/")
+    let is_random = path == b"/dev/random" || path == b"/dev/urandom";
+    of_process || is_random || path.starts_with(b"/sys/")
 }
 
 /// # Safety

@@ -51,6 +51,12 @@ unsafe extern "C" fn syscall(
                 let (events, timeout) = (b as *mut epoll_event, d as *const timespec);
                 c_long::from(super::epoll::pwait2(a as c_int, events, c as c_int, timeout))
             }
+            libc::SYS_getpid => super::process::process().unwrap_or(0).into(),
+            libc::SYS_gettid => super::process::thread().unwrap_or(0).into(),
+            libc::SYS_getcpu => super::process::getcpu(a as *mut _, b as *mut _).into(),
+            libc::SYS_clock_gettime => {
+                libc::clock_gettime(a as libc::clockid_t, b as *mut timespec).into()
+            }
             _ => real::syscall(number, a, b, c, d, e, f),
         }
     }
@@ -111,13 +117,9 @@ unsafe fn wait(
     };
     let address = word as usize;
     world.futexes.entry(address).or_default().push_back(me);
-    let (mut world, wake) = turn::sleep(world, me, Waits::Futex(address), deadline);
-    match wake {
+    match turn::sleep(world, me, Waits::Futex(address), deadline).1 {
         Wake::Ready => Ok(0),
-        Wake::TimedOut => {
-            world.leave_futex(address, me);
-            Err(ETIMEDOUT)
-        }
+        Wake::TimedOut => Err(ETIMEDOUT),
     }
 }
 
@@ -178,8 +180,8 @@ impl World {
         moved
     }
 
-    /// Takes an actor whose wait has timed out off the queue that it is in.
-    fn leave_futex(&mut self, address: usize, me: ActorId) {
+    /// Takes an actor whose wait is over by its time off the queue that it is in.
+    pub(crate) fn leave_futex(&mut self, address: usize, me: ActorId) {
         let is_there = |waiting: &VecDeque<ActorId>| waiting.contains(&me);
         // It may have been moved to another futex meanwhile.
         let place = if self.futexes.get(&address).is_some_and(is_there) {

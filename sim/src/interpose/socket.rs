@@ -109,7 +109,7 @@ unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
     };
     let mut world = lock();
     let result = match world.kind_mut(id) {
-        Ok(Kind::Unix(_)) => world.listen_unix(id, backlog.max(0) as usize),
+        Ok(Kind::Unix(_)) => world.listen_unix(id, longest_queue(backlog)),
         Ok(Kind::Socket(socket)) => {
             let socket = *socket;
             let (address, port) = reuse_of(fd);
@@ -119,6 +119,11 @@ unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
         _ => Err(ENOTSOCK),
     };
     answer(result.map(|()| 0))
+}
+
+/// The system reads the number without its sign, and has a greatest one: `net.core.somaxconn`.
+fn longest_queue(backlog: c_int) -> usize {
+    (backlog.cast_unsigned() as usize).min(4_096)
 }
 
 #[unsafe(no_mangle)]
@@ -145,7 +150,11 @@ unsafe extern "C" fn connect(fd: c_int, to: *const sockaddr, length: socklen_t) 
 
 fn connect_to(me: ActorId, fd: c_int, id: ObjectId, to: &Address) -> Result<(), Errno> {
     let to = match to {
-        Address::Unix(name) => return lock().connect_unix(id, name),
+        Address::Unix(name) => {
+            // A blocking call waits for room in the queue.
+            let call = Call { me, fd, id, flags: 0, bound: SO_SNDTIMEO };
+            return call.run(|world| world.connect_unix(id, name));
+        }
         Address::Internet(to) => *to,
     };
     let mut world = lock();

@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 use libc::{EINVAL, pid_t, pthread_attr_t, pthread_key_t, pthread_t};
 
 use crate::baton::Baton;
+use crate::program::is_program;
 use crate::real::{self, Start};
 use crate::world::actor::{ActorId, State, Waits, current, set_current};
 use crate::world::{Inside, lock, turn};
@@ -52,7 +53,7 @@ extern "C" fn born(birth: *mut c_void) -> *mut c_void {
     // SAFETY: it came from a box, and nobody else has it.
     let Birth { actor, start, argument, .. } = *unsafe { Box::from_raw(birth) };
     // SAFETY: the call has no arguments.
-    world.actors[actor.0].number = unsafe { libc::gettid() };
+    world.actors[actor.0].number = unsafe { real::gettid() };
     drop(world);
     ask_for_round(1);
     set_current(Some(actor));
@@ -191,7 +192,8 @@ unsafe extern "C" fn sched_yield() -> c_int {
 /// The end of a process. In a run it is the end of one host.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn exit(status: c_int) -> ! {
-    if current().is_some() {
+    // A whole program ends in order, with its own handlers. The last of them ends the run.
+    if current().is_some() && !is_program() {
         turn::exit_host(status);
     }
     // SAFETY: the caller's contract is the C library's.

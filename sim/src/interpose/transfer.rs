@@ -198,6 +198,22 @@ fn send_call(
     Ok(sent)
 }
 
+/// # Safety
+///
+/// `from` has `length` readable bytes.
+unsafe fn bytes<'a>(from: *const c_void, length: usize) -> &'a [u8] {
+    // SAFETY: as above. A null pointer goes with no bytes.
+    if length == 0 { &[] } else { unsafe { slice::from_raw_parts(from.cast(), length) } }
+}
+
+/// # Safety
+///
+/// `into` has `length` writable bytes. They are written before they are read.
+unsafe fn bytes_mut<'a>(into: *mut c_void, length: usize) -> &'a mut [u8] {
+    // SAFETY: as above. A null pointer goes with no bytes.
+    if length == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(into.cast(), length) } }
+}
+
 /// The buffers of a call as one list.
 ///
 /// # Safety
@@ -253,7 +269,7 @@ unsafe extern "C" fn read(fd: c_int, into: *mut c_void, length: size_t) -> ssize
         if length == 0 && matches!(lock().kind_mut(id), Ok(Kind::Socket(_))) {
             return 0;
         }
-        let into = slice::from_raw_parts_mut(into.cast::<u8>(), length);
+        let into = bytes_mut(into, length);
         answer_size(receive_call(me, fd, id, into, 0).map(|received| received.length))
     }
 }
@@ -263,7 +279,7 @@ unsafe extern "C" fn write(fd: c_int, from: *const c_void, length: size_t) -> ss
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         let Some((me, id)) = object(fd) else { return real::write(fd, from, length) };
-        let from = slice::from_raw_parts(from.cast::<u8>(), length);
+        let from = bytes(from, length);
         answer_size(send_call(me, fd, id, from, 0, None))
     }
 }
@@ -275,6 +291,9 @@ unsafe extern "C" fn readv(fd: c_int, list: *const iovec, count: c_int) -> ssize
         let Some((me, id)) = object(fd) else { return real::readv(fd, list, count) };
         let list = parts(list, count as usize);
         let mut bytes = vec![0; room(list)];
+        if bytes.is_empty() && matches!(lock().kind_mut(id), Ok(Kind::Socket(_))) {
+            return 0;
+        }
         let received = receive_call(me, fd, id, &mut bytes, 0);
         answer_size(received.map(|received| {
             scatter(&bytes[..received.length], list);
@@ -314,7 +333,7 @@ unsafe extern "C" fn recvfrom(
         let Some((me, id)) = object(fd) else {
             return real::recvfrom(fd, into, length, flags, from, from_length);
         };
-        let into = slice::from_raw_parts_mut(into.cast::<u8>(), length);
+        let into = bytes_mut(into, length);
         answer_size(receive_call(me, fd, id, into, flags).map(|received| {
             match &received.from {
                 Some(address) => address::write(address, from, from_length),
@@ -347,7 +366,7 @@ unsafe extern "C" fn sendto(
         let Some((me, id)) = object(fd) else {
             return real::sendto(fd, from, length, flags, to, to_length);
         };
-        let from = slice::from_raw_parts(from.cast::<u8>(), length);
+        let from = bytes(from, length);
         let to = match destination(to, to_length) {
             Ok(to) => to,
             Err(errno) => return fail(errno) as ssize_t,

@@ -22,18 +22,19 @@ use super::{ERR, HUP, IN, ObjectId};
 
 const EDGE: u32 = EPOLLET as u32;
 const ONE_SHOT: u32 = EPOLLONESHOT as u32;
+/// A one-shot registration that has been reported. No program asks for this: both bits exclude each other.
+const DISABLED: u32 = ONE_SHOT | libc::EPOLLEXCLUSIVE as u32;
 /// The bits that say how, and not for what.
 const MODES: u32 = EDGE | ONE_SHOT | libc::EPOLLWAKEUP as u32 | libc::EPOLLEXCLUSIVE as u32;
 
 #[derive(Default)]
 pub(crate) struct Epoll {
-    registrations: BTreeMap<c_int, Registration>,
-    /// Descriptors of pending registrations, in the order in which they became so.
-    pending: VecDeque<c_int>,
+    registrations: BTreeMap<(c_int, ObjectId), Registration>,
+    /// Pending registrations, in the order in which they became so.
+    pending: VecDeque<(c_int, ObjectId)>,
 }
 
 struct Registration {
-    object: ObjectId,
     events: u32,
     data: u64,
     is_pending: bool,
@@ -42,68 +43,69 @@ struct Registration {
 impl Registration {
     /// For what it waits; 0 when it is disabled.
     fn interest(&self) -> u32 {
-        match self.events & !MODES {
-            0 if self.events & ONE_SHOT != 0 => 0,
-            interest => interest | ERR | HUP,
-        }
+        if self.events == DISABLED { 0 } else { (self.events & !MODES) | ERR | HUP }
     }
 }
 
 impl Epoll {
     /// Adds a registration or changes it. `ready` is what the object is ready for.
+    ///
+    /// A number can stand for several objects here: an object that still has another descriptor stays
+    /// when the one by which it was added is closed and given to something else.
     pub(crate) fn set(&mut self, fd: c_int, object: ObjectId, events: u32, data: u64, ready: u32) {
-        let was_pending =
-            self.registrations.get(&fd).is_some_and(|registration| registration.is_pending);
-        let registration = Registration { object, events, data, is_pending: was_pending };
+        let key = (fd, object);
+        let was_pending = self.registrations.get(&key).is_some_and(|known| known.is_pending);
+        let registration = Registration { events, data, is_pending: was_pending };
         let is_ready = registration.interest() & ready != 0;
-        self.registrations.insert(fd, registration);
+        self.registrations.insert(key, registration);
         if is_ready {
-            self.add_pending(fd);
+            self.add_pending(key);
         }
     }
 
-    pub(crate) fn remove(&mut self, fd: c_int) -> Option<ObjectId> {
-        self.pending.retain(|pending| *pending != fd);
-        self.registrations.remove(&fd).map(|registration| registration.object)
+    pub(crate) fn remove(&mut self, fd: c_int, object: ObjectId) {
+        self.pending.retain(|pending| *pending != (fd, object));
+        self.registrations.remove(&(fd, object));
     }
 
-    pub(crate) fn object_of(&self, fd: c_int) -> Option<ObjectId> {
-        self.registrations.get(&fd).map(|registration| registration.object)
+    pub(crate) fn has(&self, fd: c_int, object: ObjectId) -> bool {
+        self.registrations.contains_key(&(fd, object))
     }
 
     /// The descriptors and objects that it watches.
     pub(crate) fn watched(&self) -> impl Iterator<Item = (c_int, ObjectId)> + '_ {
-        self.registrations.iter().map(|(fd, registration)| (*fd, registration.object))
+        self.registrations.keys().copied()
     }
 
-    /// Something happened to the object of `fd`. Returns whether that is of interest.
-    pub(crate) fn note(&mut self, fd: c_int, bits: u32) -> bool {
-        let concerned = self.registrations.get(&fd).is_some_and(|it| it.interest() & bits != 0);
+    /// Something happened to an object. Returns whether that is of interest.
+    pub(crate) fn note(&mut self, fd: c_int, object: ObjectId, bits: u32) -> bool {
+        let key = (fd, object);
+        let concerned = self.registrations.get(&key).is_some_and(|it| it.interest() & bits != 0);
         if concerned {
-            self.add_pending(fd);
+            self.add_pending(key);
         }
         concerned
     }
 
-    fn add_pending(&mut self, fd: c_int) {
-        if let Some(registration) = self.registrations.get_mut(&fd)
+    fn add_pending(&mut self, key: (c_int, ObjectId)) {
+        if let Some(registration) = self.registrations.get_mut(&key)
             && !registration.is_pending
         {
             registration.is_pending = true;
-            self.pending.push_back(fd);
+            self.pending.push_back(key);
         }
     }
 
     pub(crate) fn readiness(&self, ready: impl Fn(ObjectId) -> u32) -> u32 {
-        let any = self.pending.iter().any(|fd| {
-            self.registrations.get(fd).is_some_and(|it| it.interest() & ready(it.object) != 0)
+        let any = self.pending.iter().any(|key| {
+            self.registrations.get(key).is_some_and(|it| it.interest() & ready(key.1) != 0)
         });
         if any { IN } else { 0 }
     }
 
     /// The objects of pending registrations, for [`Epoll::wait`].
     pub(crate) fn pending_objects(&self) -> Vec<ObjectId> {
-        self.pending.iter().filter_map(|fd| self.object_of(*fd)).collect()
+        self.pending.iter().map(|(_, object)| *object).collect()
     }
 
     /// Reports up to `room` events, each as its bits and its user's data. `ready` has what the
@@ -115,8 +117,8 @@ impl Epoll {
             if events.len() == room {
                 break;
             }
-            let Some(fd) = self.pending.pop_front() else { break };
-            let Some(registration) = self.registrations.get_mut(&fd) else { continue };
+            let Some(key) = self.pending.pop_front() else { break };
+            let Some(registration) = self.registrations.get_mut(&key) else { continue };
             let bits = registration.interest() & ready;
             if bits == 0 {
                 registration.is_pending = false;
@@ -124,12 +126,12 @@ impl Epoll {
             }
             events.push((bits, registration.data));
             if registration.events & ONE_SHOT != 0 {
-                registration.events &= MODES;
+                registration.events = DISABLED;
                 registration.is_pending = false;
             } else if registration.events & EDGE != 0 {
                 registration.is_pending = false;
             } else {
-                again.push(fd);
+                again.push(key);
             }
         }
         self.pending.extend(again);

@@ -1,6 +1,6 @@
 //! `eventfd`.
 
-use libc::EAGAIN;
+use libc::{EAGAIN, EINVAL};
 
 use super::{IN, OUT};
 use crate::network::Errno;
@@ -31,6 +31,9 @@ impl Event {
     }
 
     pub(crate) fn write(&mut self, more: u64) -> Result<(), Errno> {
+        if more == u64::MAX {
+            return Err(EINVAL);
+        }
         // The system's greatest count is one below the greatest number.
         match self.count.checked_add(more) {
             Some(count) if count != u64::MAX => {

@@ -27,6 +27,8 @@ pub(crate) enum UnixState {
         /// side.
         queue: VecDeque<(PipeId, PipeId, Option<Vec<u8>>)>,
         room: usize,
+        /// Those that found no room.
+        waiting: Vec<ObjectId>,
     },
     Connected {
         receive: PipeId,
@@ -123,7 +125,7 @@ impl World {
         }
         match &mut socket.state {
             UnixState::Fresh => {
-                socket.state = UnixState::Listening { queue: VecDeque::new(), room }
+                socket.state = UnixState::Listening { queue: VecDeque::new(), room, waiting: Vec::new() }
             }
             UnixState::Listening { room: old, .. } => *old = room,
             UnixState::Connected { .. } => return Err(EINVAL),
@@ -145,10 +147,12 @@ impl World {
         // A path without a socket does not exist; an abstract name without one refuses.
         let missing = if name.first() == Some(&0) { ECONNREFUSED } else { ENOENT };
         let listener = *self.objects.unix_names.get(&key).ok_or(missing)?;
-        let UnixState::Listening { queue, room } = &self.unix_mut(listener)?.state else {
+        let UnixState::Listening { queue, room, waiting } = &mut self.unix_mut(listener)?.state
+        else {
             return Err(ECONNREFUSED);
         };
         if queue.len() > *room {
+            waiting.push(id);
             return Err(EAGAIN);
         }
         let (forth, back) = (self.add_pipe(), self.add_pipe());
@@ -176,8 +180,14 @@ impl World {
     pub(crate) fn accept_unix(&mut self, listener: ObjectId, id: ObjectId) -> Result<(), Errno> {
         let socket = self.unix_mut(listener)?;
         let name = socket.name.clone();
-        let UnixState::Listening { queue, .. } = &mut socket.state else { return Err(EINVAL) };
+        let UnixState::Listening { queue, waiting, .. } = &mut socket.state else {
+            return Err(EINVAL);
+        };
         let (receive, send, peer_name) = queue.pop_front().ok_or(EAGAIN)?;
+        let waiting = std::mem::take(waiting);
+        for connecting in waiting {
+            self.touch(connecting, OUT);
+        }
         self.join_unix(id, receive, send);
         let accepted = self.unix_mut(id)?;
         accepted.name = name;

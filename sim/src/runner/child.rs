@@ -115,16 +115,19 @@ pub(super) struct Launcher {
 }
 
 impl Launcher {
-    /// `limit` is the real time that a child may take. The children get the variables `passed_on`
+    /// The children run `program`, or this one. `limit` is the real time that a child may take. The children get the variables `passed_on`
     /// too.
     pub(super) fn new(
+        program: Option<PathBuf>,
         arguments: Vec<String>,
         jobs: usize,
         limit: Duration,
         passed_on: &[(&'static str, String)],
     ) -> Result<Self, String> {
-        let program =
-            env::current_exe().map_err(|error| format!("find the executable: {error}"))?;
+        let program = match program {
+            Some(program) => program,
+            None => env::current_exe().map_err(|error| format!("find the executable: {error}"))?,
+        };
         let mut environment: Vec<_> = env::vars_os().filter(|(name, _)| !differs(name)).collect();
         let added =
             passed_on.iter().map(|(name, value)| (OsString::from(*name), OsString::from(value)));
@@ -148,13 +151,17 @@ impl Launcher {
         // Names of one length keep the environment of all runs at one length.
         let place = |ending: &str| self.folder.join(format!("{n:08}.{ending}"));
         let (report, without, output) = (place("report"), place("without"), place("output"));
+        let files = place("files");
         mask.write_to(&without)?;
+        fs::create_dir(&files).map_err(|error| format!("create {}: {error}", files.display()))?;
         let core = Cores::of_process().take(self.jobs);
-        let child = self.start(seed, &report, &without, &output, core.number())?;
+        let child = self.start(seed, [&report, &without, &output, &files], core.number())?;
         let output = Output(output);
         let (status, hung) = self.wait(child)?;
         drop(core);
         let report_of_run = judge(status, hung, &report);
+        // What the program left there of its own.
+        let _ = fs::remove_dir_all(files);
         for path in [report, without] {
             // A child that crashed left no report.
             let _ = fs::remove_file(path);
@@ -181,9 +188,7 @@ impl Launcher {
     fn start(
         &self,
         seed: u64,
-        report: &Path,
-        without: &Path,
-        output: &Path,
+        [report, without, output, files]: [&Path; 4],
         core: Option<usize>,
     ) -> Result<Child, String> {
         // A file and not a pipe: nobody has to read along, however much the child prints.
@@ -194,6 +199,9 @@ impl Launcher {
         command.args(&self.arguments).env_clear().envs(self.environment.iter().cloned());
         command.env("LITEN_SIM_SEED", seed.to_string());
         command.env("LITEN_SIM_REPORT", report).env("LITEN_SIM_WITHOUT", without);
+        // Files of a moment are named by random numbers, which the seed decides. In a folder for all
+        // they would meet those of another run.
+        command.env("TMPDIR", files);
         command.stdin(Stdio::null()).stdout(file).stderr(errors);
         system::prepare(&mut command, core);
         command.spawn().map_err(|error| format!("start {}: {error}", self.program.display()))

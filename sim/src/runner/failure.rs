@@ -217,6 +217,9 @@ impl Failure<'_> {
                 text.push_str(" --include-ignored");
             }
         } else {
+            if self.sweep.program.is_some() {
+                text.push_str("liten-sim ");
+            }
             text.push_str(&quoted(&self.launcher.program().to_string_lossy()));
             for argument in &self.sweep.arguments {
                 let _ = write!(text, " {}", quoted(argument));

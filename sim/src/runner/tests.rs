@@ -67,7 +67,17 @@ fn sweep_of(test: &str, seeds: u64) -> Sweep {
     let name = format!("runner::tests::{test}");
     let arguments = test_arguments(&name);
     // Only a child that never ends comes near the limit.
-    Sweep { name, seeds, first: 0, jobs: 2, seconds: 300, minimise_seconds: 300, arguments }
+    Sweep {
+        name,
+        seeds,
+        first: 0,
+        jobs: 2,
+        seconds: 300,
+        minimise_seconds: 300,
+        arguments,
+        program: None,
+        environment: Vec::new(),
+    }
 }
 
 fn run(sweep: &Sweep) -> Result<Summary, String> {
@@ -195,7 +205,9 @@ fn a_child_without_a_report_is_a_crash() {
 
 #[test]
 fn a_child_that_never_ends_is_killed_with_those_that_it_started() {
-    let path = |parent: u32| env::temp_dir().join(format!("liten-sim-sleeper-{parent}"));
+    // Not in the folder for temporary files, of which each child has its own.
+    let folder = env::current_exe().unwrap().with_file_name("");
+    let path = |parent: u32| folder.join(format!("liten-sim-sleeper-{parent}"));
     World::play(|_| {
         let stream = UnixStream::connect(path(parent_id())).unwrap();
         let stdin = OwnedFd::from(stream);
@@ -364,7 +376,7 @@ fn the_children_of_a_seed_have_one_core_and_the_same_addresses() {
     let name = "runner::tests::the_children_of_a_seed_have_one_core_and_the_same_addresses";
     let limit = Duration::from_secs(300);
     let passed_on = [("LITEN_SIM_STOP", "9".to_string())];
-    let launcher = || Launcher::new(test_arguments(name), 1, limit, &passed_on).unwrap();
+    let launcher = || Launcher::new(None, test_arguments(name), 1, limit, &passed_on).unwrap();
     // Enough runs for their numbers to grow by a digit.
     let mut masks = vec![Mask::default(); 11];
     masks.push(Mask::only(keys()));

@@ -34,6 +34,12 @@ pub(crate) struct Actor {
     pub(crate) joiner: Option<ActorId>,
     /// The host of the next thread that it creates, where that is not its own.
     pub(crate) next_host: Option<usize>,
+    /// Whether a crash may end the thread where it stands. It may not in a call that is also made under locks that all
+    /// hosts share.
+    pub(crate) may_end: bool,
+    /// Its host has crashed, and it ends at its next call at which it may.
+    pub(crate) is_doomed: bool,
+    pub(crate) calls_after_crash: u32,
 }
 
 // SAFETY: the pointer is what the thread returned. It is handed to the thread that joins it and
@@ -102,6 +108,9 @@ impl World {
             result: std::ptr::null_mut(),
             joiner: None,
             next_host: None,
+            may_end: true,
+            is_doomed: false,
+            calls_after_crash: 0,
         });
         self.name_actor(id, "thread");
         self.ready.push_back(id);

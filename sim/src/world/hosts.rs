@@ -1,6 +1,6 @@
 //! Hosts: the processes of the run, each with its own name, addresses, threads and descriptors.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::World;
@@ -24,7 +24,7 @@ pub(crate) struct Host {
     /// What its clock is ahead of the others', in nanoseconds.
     pub(crate) skew: i64,
     /// How many threads had each name.
-    pub(crate) threads_named: HashMap<String, u64>,
+    pub(crate) threads_named: BTreeMap<String, u64>,
 }
 
 impl World {
@@ -47,7 +47,7 @@ impl World {
             has_power: true,
             cpus,
             skew: 0,
-            threads_named: HashMap::new(),
+            threads_named: BTreeMap::new(),
         });
         self.hosts.len() - 1
     }
@@ -108,12 +108,20 @@ impl World {
         };
         let crashed: Vec<usize> = (0..self.actors.len()).filter(is_concerned).collect();
         for id in &crashed {
-            self.actors[*id].state = State::Crashed;
-            self.actors[*id].baton.kill();
+            let actor = &mut self.actors[*id];
+            if actor.may_end {
+                actor.state = State::Crashed;
+                actor.baton.kill();
+            } else {
+                actor.is_doomed = true;
+                self.make_ready(ActorId(*id), Wake::Ready);
+            }
         }
-        self.ready.retain(|id| !crashed.contains(&id.0));
+        let actors = &self.actors;
+        let is_there = |id: &ActorId| actors[id.0].state != State::Crashed;
+        self.ready.retain(is_there);
         for waiting in self.futexes.values_mut() {
-            waiting.retain(|id| !crashed.contains(&id.0));
+            waiting.retain(is_there);
         }
         self.close_all_of(host);
         let network = self.hosts[host].network;

@@ -11,6 +11,9 @@ use crate::choices::Kind;
 use crate::network::Nanos;
 use crate::real;
 
+/// How long a thread keeps its turn while others could run. On a machine with several processors they would have run
+/// beside it all the time; less than this costs more switches than it finds orders.
+const SLICE: Nanos = 200_000;
 /// Decisions between two entries of the record by which the first difference of two runs is found.
 const PREFIX: u64 = 1_024;
 
@@ -21,15 +24,56 @@ const PREFIX: u64 = 1_024;
 /// itself.
 pub(crate) fn step() -> Option<ActorId> {
     let me = current()?;
+    begin_step(me, true);
+    Some(me)
+}
+
+/// As [`step`], in a call that a program also makes while it holds a lock that all hosts share, such as the reading of
+/// a clock in parking_lot. A crash of the host does not end the thread there.
+pub(crate) fn step_anywhere() -> Option<ActorId> {
+    let me = current()?;
+    begin_step(me, false);
+    Some(me)
+}
+
+fn begin_step(me: ActorId, may_end: bool) {
     count_progress();
     let mut world = lock();
+    if world.actors[me.0].is_doomed {
+        if may_end || world.is_past_its_time(me) {
+            end_doomed(world, me);
+        }
+        return;
+    }
     world.now += world.plan.step;
     world.catch_up();
+    if world.now > world.limit {
+        world.end_at_limit();
+    }
+    world.actors[me.0].may_end = may_end;
     if let Some(length) = world.drawn_pause(me) {
         let until = world.now + length;
-        sleep(world, me, Waits::Pause, Some(until));
+        (world, _) = sleep(world, me, Waits::Pause, Some(until));
+    } else if world.now - world.turn_began > SLICE && !world.ready.is_empty() {
+        world = yield_turn(world, me);
     }
-    Some(me)
+    // While the thread did not run, its host may have crashed.
+    let is_doomed = world.actors[me.0].is_doomed;
+    world.actors[me.0].may_end = true;
+    if is_doomed && may_end {
+        end_doomed(world, me);
+    }
+}
+
+/// Ends the calling thread, whose host has crashed. Does not return.
+fn end_doomed(mut world: Guard, me: ActorId) {
+    world.actors[me.0].state = State::Crashed;
+    let next = world.pick();
+    let baton = world.actors[next.0].baton;
+    drop(world);
+    set_current(None);
+    baton.pass();
+    die();
 }
 
 /// Blocks the calling actor until somebody makes it ready or the deadline has come. Gives the lock
@@ -136,6 +180,11 @@ impl World {
     }
 
     fn choose(&mut self) -> Option<ActorId> {
+        // What is left of a crashed host ends before anything else happens.
+        let is_doomed = |id: &ActorId| self.actors[id.0].is_doomed;
+        if let Some(place) = self.ready.iter().position(is_doomed) {
+            return self.ready.remove(place);
+        }
         let (actors, hosts) = (&self.actors, &self.hosts);
         let mut able =
             self.ready.iter().enumerate().filter(|(_, id)| !hosts[actors[id.0].host].is_paused);
@@ -157,6 +206,7 @@ impl World {
             self.switches += 1;
         }
         self.running = next;
+        self.turn_began = self.now;
         self.actors[next.0].state = State::Running;
         let fact = self.actors[next.0].entity ^ self.now;
         self.choices.note(fact);
@@ -164,6 +214,14 @@ impl World {
             let prefix = (self.choices.decisions(), self.choices.hash());
             self.prefixes.push(prefix);
         }
+    }
+
+    /// Whether a thread that is to end has gone on for so many calls that it holds no lock for a moment only.
+    fn is_past_its_time(&mut self, me: ActorId) -> bool {
+        const MOST: u32 = 100;
+        let calls = &mut self.actors[me.0].calls_after_crash;
+        *calls += 1;
+        *calls > MOST
     }
 
     /// How long `me` is held up after this call, if at all.

@@ -7,7 +7,8 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{OnceLock, TryLockError};
 use std::time::Duration;
 
@@ -22,25 +23,34 @@ const PATIENCE: u32 = 20;
 
 static REPORT: OnceLock<PathBuf> = OnceLock::new();
 
-/// Starts the thread, in a process whose report goes to `path`. Returns when it has begun to watch.
-///
-/// A thread maps memory for itself as it begins. If the run began meanwhile, the addresses of its
-/// own memory would depend on which of the two was faster.
-pub(crate) fn start(path: PathBuf) -> std::io::Result<()> {
+/// The kernel's number of the thread, when it has begun.
+static NUMBER: AtomicI32 = AtomicI32::new(0);
+
+/// Starts the thread, in a process whose report goes to `path`. Returns its number when it has begun to watch.
+pub(crate) fn start(path: PathBuf) -> std::io::Result<i32> {
     REPORT.get_or_init(|| path);
-    let (begun, has_begun) = std::sync::mpsc::sync_channel(0);
-    let body = move || {
+    let body = || {
         let _inside = Inside::new();
-        let _ = begun.send(());
-        // What the channel holds is given back before the run begins, too.
-        drop(begun);
+        // The handlers of the program's signals are for its own threads.
+        // SAFETY: the set is ours, and is filled before it is used.
+        unsafe {
+            let mut all = std::mem::zeroed();
+            libc::sigfillset(&raw mut all);
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, null_mut());
+            // Relaxed: the number alone is handed over.
+            NUMBER.store(real::gettid(), Ordering::Relaxed);
+        }
         watch();
     };
     std::thread::Builder::new().name("liten-sim-watch".to_owned()).spawn(body)?;
-    let _ = has_begun.recv();
-    // The sender is gone when this returns.
-    let _ = has_begun.recv();
-    Ok(())
+    // Not by a channel, of which the side that waits first would take memory: see `asleep`.
+    loop {
+        match NUMBER.load(Ordering::Relaxed) {
+            // SAFETY: the call takes no arguments.
+            0 => unsafe { real::sched_yield() },
+            number => return Ok(number),
+        };
+    }
 }
 
 /// Writes the report and ends the process.

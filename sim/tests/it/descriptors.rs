@@ -72,3 +72,50 @@ fn unix_sockets_are_connected_in_pairs_and_by_name() {
         });
     });
 }
+
+#[test]
+fn std_copies_out_of_a_pipe() {
+    check(5, |sim| {
+        sim.client("program", || {
+            let (mut reader, mut writer) = pipe().unwrap();
+            writer.write_all(b"bytes").unwrap();
+            drop(writer);
+            let path = std::env::temp_dir().join("copied");
+            let mut file = std::fs::File::create(&path).unwrap();
+            assert_eq!(std::io::copy(&mut reader, &mut file).unwrap(), 5);
+            assert_eq!(std::fs::read(path).unwrap(), b"bytes");
+        });
+    });
+}
+
+#[test]
+fn a_closed_copy_does_not_take_the_registration_of_its_successor() {
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+    use tokio::io::unix::AsyncFd;
+    check(5, |sim| {
+        sim.client("program", || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let (first, _other) = UnixStream::pair().unwrap();
+                first.set_nonblocking(true).unwrap();
+                // SAFETY: the copy is nobody else's.
+                let copy = unsafe { OwnedFd::from_raw_fd(libc::dup(first.as_raw_fd())) };
+                let number = first.as_raw_fd();
+                // SAFETY: the socket's number stays its own until it is forgotten.
+                let watched = unsafe { AsyncFd::register(first).unwrap() };
+                // The number is free while the kernel still has the object, by its copy.
+                std::mem::forget(watched);
+                // SAFETY: nobody uses it any more.
+                drop(unsafe { OwnedFd::from_raw_fd(number) });
+                let (second, mut peer) = UnixStream::pair().unwrap();
+                assert_eq!(second.as_raw_fd(), number);
+                second.set_nonblocking(true).unwrap();
+                // SAFETY: as above.
+                let watched = unsafe { AsyncFd::register(second).unwrap() };
+                drop(copy);
+                peer.write_all(&[1]).unwrap();
+                watched.readable().await.unwrap().retain_ready();
+            });
+        });
+    });
+}

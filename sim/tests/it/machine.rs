@@ -74,3 +74,26 @@ fn a_child_process_is_refused() {
         });
     });
 }
+
+#[test]
+fn processes_threads_and_files_of_a_moment_have_names_of_the_run() {
+    check(16, |sim| {
+        sim.client("program", || {
+            assert_eq!(std::process::id(), 1_001);
+            let folder = std::env::temp_dir();
+            assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "{folder:?} is used by others");
+            fs::create_dir(folder.join("once")).unwrap();
+        });
+    });
+}
+
+#[test]
+fn a_scenario_has_hash_maps_of_the_seed_too() {
+    check(16, |sim| {
+        let map: HashMap<u32, ()> = (0..100).map(|i| (i, ())).collect();
+        for key in map.keys().take(10) {
+            thread::sleep(Duration::from_millis(u64::from(*key)));
+        }
+        sim.client("program", || {});
+    });
+}

@@ -151,3 +151,52 @@ fn the_order_of_threads_differs_from_seed_to_seed() {
         assert!(found.is_err(), "no seed of 300 has the order {wanted:?}");
     }
 }
+
+#[test]
+fn a_thread_that_asks_for_the_time_again_and_again_lets_others_run() {
+    check(10, |sim| {
+        sim.client("program", || {
+            let done = Arc::new(AtomicBool::new(false));
+            let other = done.clone();
+            thread::spawn(move || {
+                thread::sleep(Duration::from_secs(2));
+                other.store(true, Ordering::SeqCst);
+            });
+            thread::sleep(Duration::from_secs(1));
+            while !done.load(Ordering::SeqCst) {
+                let _now = Instant::now();
+            }
+        });
+        // From here on no thread is held up, so nothing but the end of its slice takes a turn from it.
+        sim.settle(Duration::from_secs(60));
+    });
+}
+
+#[test]
+fn a_wake_is_not_spent_on_a_wait_that_is_over_already() {
+    check(300, |sim| {
+        sim.client("program", || {
+            let pair = Arc::new((Mutex::new(0), Condvar::new()));
+            let waiting = |limit: Duration| {
+                let pair = pair.clone();
+                thread::spawn(move || {
+                    let mut guard = pair.0.lock().unwrap();
+                    *guard += 1;
+                    !pair.1.wait_timeout(guard, limit).unwrap().1.timed_out()
+                })
+            };
+            let long = waiting(Duration::from_secs(100));
+            let short = waiting(Duration::from_millis(1));
+            // Who has counted itself waits when the lock is free.
+            while *pair.0.lock().unwrap() < 2 {
+                thread::yield_now();
+            }
+            // The short wait ends during these calls, and its thread does not run yet.
+            let until = Instant::now() + Duration::from_millis(1);
+            while Instant::now() < until {}
+            pair.1.notify_one();
+            let (short, long) = (short.join().unwrap(), long.join().unwrap());
+            assert!(short || long, "nobody was woken");
+        });
+    });
+}

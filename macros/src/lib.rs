@@ -109,9 +109,10 @@ pub fn main(args: TokenStream, item: TokenStream) -> TokenStream {
 /// tests need no workers, and a suite of many tests would start and stop them for each. For workers
 /// write `#[liten::test(flavor = "multi_thread", worker_threads = 2)]`.
 ///
-/// With `sim` the test is run in simulation, by the package `liten-sim`: once for each seed, on workers whose order,
-/// time and network the seed decides. `seeds = N` says how many seeds, ten without it. `workers = N` says how many
-/// workers; without it the seed does. `#[liten::test(sim, seeds = 200, workers = 3)]` is short for
+/// With `sim` the test is run in simulation, by the package `liten-sim`: once for each seed, on workers whose
+/// order, time and network the seed decides. `seeds = N` says how many seeds, ten without it. `workers = N`
+/// says how many workers; without it the seed does. `#[liten::test(sim, seeds = 200, workers = 3)]` is short
+/// for
 ///
 /// ```text
 /// liten_sim::Check::new().seeds(200).cpus(3).run(|sim| sim.client("test", || runtime.block_on(body)))

@@ -76,8 +76,8 @@ impl Options {
         options
     }
 
-    /// `seeds` and `workers` say how a simulation is run, and only a test is run in one. It has workers unless it says
-    /// otherwise, because their order is what a seed decides.
+    /// `seeds` and `workers` say how a simulation is run, and only a test is run in one. It has workers
+    /// unless it says otherwise, because their order is what a seed decides.
     fn check_sim(&mut self, entry: Entry, seen: &[Ident], errors: &mut Vec<Error>) {
         let find = |name: &str| seen.iter().find(|key| *key == name);
         let Some(sim) = find("sim") else {

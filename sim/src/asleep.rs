@@ -1,7 +1,8 @@
 //! The other threads of a process, before its run begins.
 //!
-//! A thread takes memory while it starts or begins to wait. Where that memory lies, and so where the program's own
-//! lies, would depend on whether the run had begun already. So the run begins when the others are at rest.
+//! A thread takes memory while it starts or begins to wait. Where that memory lies, and so where
+//! the program's own lies, would depend on whether the run had begun already. So the run begins
+//! when the others are at rest.
 
 use std::io::Write as _;
 

@@ -64,8 +64,8 @@ impl Baton {
     fn futex(self, operation: i32, value: u32) {
         let address = from_ref(self.0) as c_long;
         let operation = c_long::from(operation | FUTEX_PRIVATE_FLAG);
-        // The thread may be between a failed call and its look at the reason.
-        // SAFETY: the word is never freed. A null timeout means for ever. The place of `errno` is this thread's.
+        // The thread may be between a failed call and its look at the reason. SAFETY: the word is
+        // never freed. A null timeout means for ever. The place of `errno` is this thread's.
         unsafe {
             let place = libc::__errno_location();
             let errno = *place;

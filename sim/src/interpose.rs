@@ -6,6 +6,11 @@
 //!
 //! A call past the C library, by an instruction of the program's own, is not seen here.
 
+#![expect(
+    clippy::missing_safety_doc,
+    reason = "each has the contract of the C library's function of its name"
+)]
+
 use std::ffi::c_int;
 
 use crate::network::Errno;

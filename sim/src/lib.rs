@@ -22,7 +22,7 @@ pub use check::{Check, check};
 pub use preempt::Preempt;
 #[doc(hidden)]
 pub use program::run_program;
+pub use properties::is_running;
 #[doc(hidden)]
 pub use properties::{fail, note_sometimes};
-pub use properties::is_running;
 pub use scenario::Sim;

@@ -4,10 +4,12 @@ use std::alloc::{GlobalAlloc, Layout, System};
 
 use crate::world::turn;
 
-/// An allocator with which a thread may lose its turn wherever the program takes memory or gives it back.
+/// An allocator with which a thread may lose its turn wherever the program takes memory or gives it
+/// back.
 ///
-/// Without it a thread loses its turn only in calls to the system, so that most polls are atomic. With it, polls of
-/// different threads are interleaved too. Outside of a run it is the system's allocator.
+/// Without it a thread loses its turn only in calls to the system, so that most polls are atomic.
+/// With it, polls of different threads are interleaved too. Outside of a run it is the system's
+/// allocator.
 ///
 /// Name it in the test's crate:
 ///
@@ -18,8 +20,8 @@ use crate::world::turn;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Preempt;
 
-// SAFETY: each call is passed on to the system's allocator as it is. A step neither allocates on behalf of the caller
-// nor unwinds.
+// SAFETY: each call is passed on to the system's allocator as it is. A step neither allocates on
+// behalf of the caller nor unwinds.
 unsafe impl GlobalAlloc for Preempt {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         turn::step_anywhere();

@@ -1,8 +1,9 @@
-//! A program of which not a line is changed, not even its dependencies: this package is loaded before the C library.
+//! A program of which not a line is changed, not even its dependencies: this package is loaded
+//! before the C library.
 //!
-//! The command `liten-sim` starts the program once for each seed with `LD_PRELOAD` set to this package as a shared
-//! library. Before the program's main function is called, the process becomes a run with one host, of which the
-//! program's threads are the threads.
+//! The command `liten-sim` starts the program once for each seed with `LD_PRELOAD` set to this
+//! package as a shared library. Before the program's main function is called, the process becomes a
+//! run with one host, of which the program's threads are the threads.
 
 use std::env;
 use std::ffi::{c_int, c_void};
@@ -70,8 +71,14 @@ extern "C" fn ended(status: c_int, _: *mut c_void) {
 
 /// Runs a program with one seed after the other. Returns what the command prints if a run fails.
 #[doc(hidden)]
-pub fn run_program(library: &Path, program: PathBuf, arguments: Vec<String>, seeds: u64) -> Result<(), String> {
-    let name = program.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+pub fn run_program(
+    library: &Path,
+    program: PathBuf,
+    arguments: Vec<String>,
+    seeds: u64,
+) -> Result<(), String> {
+    let name =
+        program.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let sweep = Sweep {
         name,
         seeds,

@@ -3,8 +3,8 @@
 use crate::world::actor::current;
 use crate::world::lock;
 
-/// Fails the run when the condition does not hold, also in a task whose panic somebody else would catch. Outside of a run
-/// nothing happens, so that it may stay in a program.
+/// Fails the run when the condition does not hold, also in a task whose panic somebody else would
+/// catch. Outside of a run nothing happens, so that it may stay in a program.
 ///
 /// ```
 /// let (sent, received) = (2, 2);
@@ -14,13 +14,14 @@ use crate::world::lock;
 macro_rules! always {
     ($holds:expr, $($message:tt)+) => {
         if $crate::is_running() && !$holds {
-            $crate::fail(::std::format!("{}:{}: {}", ::std::file!(), ::std::line!(), ::std::format!($($message)+)));
+            let message = ::std::format!($($message)+);
+            $crate::fail(::std::format!("{}:{}: {message}", ::std::file!(), ::std::line!()));
         }
     };
 }
 
-/// Notes whether a condition was met in this run. The summary of all seeds says in how many it was, so that a test that
-/// never reaches what it is about is seen.
+/// Notes whether a condition was met in this run. The summary of all seeds says in how many it was,
+/// so that a test that never reaches what it is about is seen.
 ///
 /// ```
 /// let retries = 1;

@@ -1,5 +1,10 @@
 //! The functions of the C library that this package stands in for, as the library itself has them.
 
+#![expect(
+    clippy::missing_safety_doc,
+    reason = "each has the contract of the C library's function of its name"
+)]
+
 use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
 use std::mem::transmute;
 use std::ptr::null_mut;

@@ -31,8 +31,8 @@ pub(crate) fn report_path() -> Option<PathBuf> {
 
 /// Makes the run and ends the process.
 ///
-/// The scenario has a thread of its own. The calling one may have taken random numbers of the system already, such as
-/// the keys of its hash maps.
+/// The scenario has a thread of its own. The calling one may have taken random numbers of the
+/// system already, such as the keys of its hash maps.
 pub(crate) fn run(
     report: PathBuf,
     limit: Nanos,
@@ -56,16 +56,25 @@ pub(crate) fn run(
     unreachable!("a run ends with its process")
 }
 
-/// Makes this process a run, of which the calling thread is the first, on a host named `host`. `others` are the numbers
-/// of its other threads.
-pub(crate) fn begin(report: PathBuf, limit: Nanos, cpus: Option<usize>, host: &str, others: &[i32]) {
+/// Makes this process a run, of which the calling thread is the first, on a host named `host`.
+/// `others` are the numbers of its other threads.
+pub(crate) fn begin(
+    report: PathBuf,
+    limit: Nanos,
+    cpus: Option<usize>,
+    host: &str,
+    others: &[i32],
+) {
     let seed = env::var("LITEN_SIM_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed: u64 = seed.expect("liten-sim: LITEN_SIM_SEED is not a number");
     let mask = match env::var_os("LITEN_SIM_WITHOUT") {
-        Some(path) => Mask::read_from(Path::new(&path)).unwrap_or_else(|error| panic!("liten-sim: {error}")),
+        Some(path) => {
+            Mask::read_from(Path::new(&path)).unwrap_or_else(|error| panic!("liten-sim: {error}"))
+        }
         None => Mask::default(),
     };
-    let calm = env::var("LITEN_SIM_CALM").map_or_else(|_| BTreeSet::new(), |list| calm_kinds(&list));
+    let calm =
+        env::var("LITEN_SIM_CALM").map_or_else(|_| BTreeSet::new(), |list| calm_kinds(&list));
     let watching = watch::start(report).expect("liten-sim: start the watching thread");
     interpose::thread::prepare();
     let usual = panic::take_hook();

@@ -45,6 +45,7 @@ fn found(program: String) -> Result<PathBuf, String> {
         return Ok(PathBuf::from(program));
     }
     let folders = env::var_os("PATH").unwrap_or_default();
-    let found = env::split_paths(&folders).map(|folder| folder.join(&program)).find(|path| path.is_file());
+    let found =
+        env::split_paths(&folders).map(|folder| folder.join(&program)).find(|path| path.is_file());
     found.ok_or_else(|| format!("liten-sim: there is no program named {program}"))
 }

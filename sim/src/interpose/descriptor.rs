@@ -112,7 +112,9 @@ unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -
     {
         let world = lock();
         let unread = match world.objects.get(id).map(|object| &object.kind) {
-            Some(Kind::Socket(socket)) if world.network.is_listening(*socket) => return fail(EINVAL),
+            Some(Kind::Socket(socket)) if world.network.is_listening(*socket) => {
+                return fail(EINVAL);
+            }
             Some(Kind::Socket(socket)) => world.network.unread(*socket),
             Some(Kind::PipeReader(pipe)) => world.objects.pipes[pipe.0].unread(),
             Some(Kind::Unix(socket)) => world.unix_unread(socket),

@@ -1,4 +1,5 @@
-//! Numbers by which the system knows this process and its threads. They differ from run to run, so hosts have others.
+//! Numbers by which the system knows this process and its threads. They differ from run to run, so
+//! hosts have others.
 
 use std::ffi::{c_int, c_uint};
 
@@ -10,7 +11,8 @@ use crate::real;
 use crate::world::actor::{Waits, current};
 use crate::world::{lock, turn};
 
-/// The number of the first host's process. No process of a system starts with one that another program knows.
+/// The number of the first host's process. No process of a system starts with one that another
+/// program knows.
 const FIRST_PROCESS: usize = 1_000;
 /// The number of the first thread, beyond those of processes.
 const FIRST_THREAD: usize = 100_000;
@@ -54,7 +56,11 @@ unsafe extern "C" fn sched_getcpu() -> c_int {
 
 /// All threads of a run share one processor. That they see several is only told to them.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sched_setaffinity(process: pid_t, size: size_t, set: *const cpu_set_t) -> c_int {
+unsafe extern "C" fn sched_setaffinity(
+    process: pid_t,
+    size: size_t,
+    set: *const cpu_set_t,
+) -> c_int {
     if current().is_some() {
         return 0;
     }

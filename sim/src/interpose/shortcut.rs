@@ -1,4 +1,5 @@
-//! Calls that move bytes between descriptors inside the kernel, which has none of the bytes of a run.
+//! Calls that move bytes between descriptors inside the kernel, which has none of the bytes of a
+//! run.
 //!
 //! They fail with the error by which callers know that they have to read and write themselves.
 
@@ -56,7 +57,12 @@ unsafe extern "C" fn sendfile(to: c_int, from: c_int, at: *mut off_t, count: siz
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sendfile64(to: c_int, from: c_int, at: *mut off64_t, count: size_t) -> ssize_t {
+unsafe extern "C" fn sendfile64(
+    to: c_int,
+    from: c_int,
+    at: *mut off64_t,
+    count: size_t,
+) -> ssize_t {
     if is_ours(from, to) {
         return fail(EINVAL) as ssize_t;
     }

@@ -195,8 +195,8 @@ impl Network {
             self.send_reset(moment, id);
             return self.end(id, libc::ECONNRESET);
         }
-        // A segment without bytes ahead of a gap is not answered: both sides would answer each other
-        // for ever where both have lost something.
+        // A segment without bytes ahead of a gap is not answered: both sides would answer each
+        // other for ever where both have lost something.
         let answer = segment.seq < expected || segment.end() != segment.seq;
         if news && segment.seq <= expected && self.take_data(id, &segment) && segment.fin {
             self.take_fin(moment, id);

@@ -412,8 +412,11 @@ fn a_new_connection_outlives_the_last_minute_of_the_old_one() {
     }
 }
 
+/// The sockets on which something happened, by the time.
+type Trace = Vec<(Nanos, Vec<(SocketId, u32)>)>;
+
 /// Everything that can be seen of a run with all kinds of trouble.
-fn trace(seed: u64) -> (Vec<(Nanos, Vec<(SocketId, u32)>)>, u64) {
+fn trace(seed: u64) -> (Trace, u64) {
     let link = Link { loss: Chance::one_in(5), ..Link::default() };
     let mut pair = pair(seed, link);
     let data = pattern(50_000);

@@ -22,7 +22,8 @@ use super::{ERR, HUP, IN, ObjectId};
 
 const EDGE: u32 = EPOLLET as u32;
 const ONE_SHOT: u32 = EPOLLONESHOT as u32;
-/// A one-shot registration that has been reported. No program asks for this: both bits exclude each other.
+/// A one-shot registration that has been reported. No program asks for this: both bits exclude each
+/// other.
 const DISABLED: u32 = ONE_SHOT | libc::EPOLLEXCLUSIVE as u32;
 /// The bits that say how, and not for what.
 const MODES: u32 = EDGE | ONE_SHOT | libc::EPOLLWAKEUP as u32 | libc::EPOLLEXCLUSIVE as u32;
@@ -50,8 +51,8 @@ impl Registration {
 impl Epoll {
     /// Adds a registration or changes it. `ready` is what the object is ready for.
     ///
-    /// A number can stand for several objects here: an object that still has another descriptor stays
-    /// when the one by which it was added is closed and given to something else.
+    /// A number can stand for several objects here: an object that still has another descriptor
+    /// stays when the one by which it was added is closed and given to something else.
     pub(crate) fn set(&mut self, fd: c_int, object: ObjectId, events: u32, data: u64, ready: u32) {
         let key = (fd, object);
         let was_pending = self.registrations.get(&key).is_some_and(|known| known.is_pending);

@@ -125,7 +125,8 @@ impl World {
         }
         match &mut socket.state {
             UnixState::Fresh => {
-                socket.state = UnixState::Listening { queue: VecDeque::new(), room, waiting: Vec::new() }
+                socket.state =
+                    UnixState::Listening { queue: VecDeque::new(), room, waiting: Vec::new() }
             }
             UnixState::Listening { room: old, .. } => *old = room,
             UnixState::Connected { .. } => return Err(EINVAL),

@@ -115,8 +115,8 @@ pub(super) struct Launcher {
 }
 
 impl Launcher {
-    /// The children run `program`, or this one. `limit` is the real time that a child may take. The children get the variables `passed_on`
-    /// too.
+    /// The children run `program`, or this one. `limit` is the real time that a child may take. The
+    /// children get the variables `passed_on` too.
     pub(super) fn new(
         program: Option<PathBuf>,
         arguments: Vec<String>,
@@ -199,8 +199,8 @@ impl Launcher {
         command.args(&self.arguments).env_clear().envs(self.environment.iter().cloned());
         command.env("LITEN_SIM_SEED", seed.to_string());
         command.env("LITEN_SIM_REPORT", report).env("LITEN_SIM_WITHOUT", without);
-        // Files of a moment are named by random numbers, which the seed decides. In a folder for all
-        // they would meet those of another run.
+        // Files of a moment are named by random numbers, which the seed decides. In a folder for
+        // all they would meet those of another run.
         command.env("TMPDIR", files);
         command.stdin(Stdio::null()).stdout(file).stderr(errors);
         system::prepare(&mut command, core);

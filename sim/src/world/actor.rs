@@ -34,8 +34,8 @@ pub(crate) struct Actor {
     pub(crate) joiner: Option<ActorId>,
     /// The host of the next thread that it creates, where that is not its own.
     pub(crate) next_host: Option<usize>,
-    /// Whether a crash may end the thread where it stands. It may not in a call that is also made under locks that all
-    /// hosts share.
+    /// Whether a crash may end the thread where it stands. It may not in a call that is also made
+    /// under locks that all hosts share.
     pub(crate) may_end: bool,
     /// Its host has crashed, and it ends at its next call at which it may.
     pub(crate) is_doomed: bool,

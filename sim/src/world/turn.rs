@@ -11,8 +11,9 @@ use crate::choices::Kind;
 use crate::network::Nanos;
 use crate::real;
 
-/// How long a thread keeps its turn while others could run. On a machine with several processors they would have run
-/// beside it all the time; less than this costs more switches than it finds orders.
+/// How long a thread keeps its turn while others could run. On a machine with several processors
+/// they would have run beside it all the time; less than this costs more switches than it finds
+/// orders.
 const SLICE: Nanos = 200_000;
 /// Decisions between two entries of the record by which the first difference of two runs is found.
 const PREFIX: u64 = 1_024;
@@ -28,8 +29,9 @@ pub(crate) fn step() -> Option<ActorId> {
     Some(me)
 }
 
-/// As [`step`], in a call that a program also makes while it holds a lock that all hosts share, such as the reading of
-/// a clock in parking_lot. A crash of the host does not end the thread there.
+/// As [`step`], in a call that a program also makes while it holds a lock that all hosts share,
+/// such as the reading of a clock in parking_lot. A crash of the host does not end the thread
+/// there.
 pub(crate) fn step_anywhere() -> Option<ActorId> {
     let me = current()?;
     begin_step(me, false);
@@ -216,7 +218,8 @@ impl World {
         }
     }
 
-    /// Whether a thread that is to end has gone on for so many calls that it holds no lock for a moment only.
+    /// Whether a thread that is to end has gone on for so many calls that it holds no lock for a
+    /// moment only.
     fn is_past_its_time(&mut self, me: ActorId) -> bool {
         const MOST: u32 = 100;
         let calls = &mut self.actors[me.0].calls_after_crash;

@@ -26,7 +26,8 @@ static REPORT: OnceLock<PathBuf> = OnceLock::new();
 /// The kernel's number of the thread, when it has begun.
 static NUMBER: AtomicI32 = AtomicI32::new(0);
 
-/// Starts the thread, in a process whose report goes to `path`. Returns its number when it has begun to watch.
+/// Starts the thread, in a process whose report goes to `path`. Returns its number when it has
+/// begun to watch.
 pub(crate) fn start(path: PathBuf) -> std::io::Result<i32> {
     REPORT.get_or_init(|| path);
     let body = || {

@@ -94,7 +94,8 @@ fn a_closed_copy_does_not_take_the_registration_of_its_successor() {
     use tokio::io::unix::AsyncFd;
     check(5, |sim| {
         sim.client("program", || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
                 let (first, _other) = UnixStream::pair().unwrap();
                 first.set_nonblocking(true).unwrap();

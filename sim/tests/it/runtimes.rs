@@ -96,7 +96,8 @@ fn connections_echo_on_tokio() {
     });
 }
 
-/// Tasks that take turns on few workers, timers and blocking jobs: every thread of the runtime takes part.
+/// Tasks that take turns on few workers, timers and blocking jobs: every thread of the runtime
+/// takes part.
 #[liten::main]
 async fn mixed() {
     let mut tasks = Vec::new();

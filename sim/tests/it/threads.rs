@@ -26,7 +26,10 @@ fn they_sleep_and_are_joined_in_virtual_time() {
             threads.into_iter().for_each(|thread| thread.join().unwrap());
             assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
             let lasted = begun.elapsed();
-            assert!((Duration::from_secs(3)..Duration::from_secs(4)).contains(&lasted), "{lasted:?}");
+            assert!(
+                (Duration::from_secs(3)..Duration::from_secs(4)).contains(&lasted),
+                "{lasted:?}"
+            );
         });
     });
 }
@@ -167,7 +170,8 @@ fn a_thread_that_asks_for_the_time_again_and_again_lets_others_run() {
                 let _now = Instant::now();
             }
         });
-        // From here on no thread is held up, so nothing but the end of its slice takes a turn from it.
+        // From here on no thread is held up, so nothing but the end of its slice takes a turn from
+        // it.
         sim.settle(Duration::from_secs(60));
     });
 }

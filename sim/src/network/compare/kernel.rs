@@ -76,7 +76,8 @@ fn with_address(
     if result < 0 { Err(errno()) } else { Ok((result, address_of(&storage))) }
 }
 
-// SAFETY of the calls below: the descriptor is open, and each pointer is valid for the length beside it.
+// SAFETY of the calls below: the descriptor is open, and each pointer is valid for the length
+// beside it.
 impl Real {
     pub(super) fn new(version: Version, transport: Transport) -> Self {
         let family = if version == Version::V4 { libc::AF_INET } else { libc::AF_INET6 };

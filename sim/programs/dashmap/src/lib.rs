@@ -1,5 +1,6 @@
-//! A guard of a `DashMap` that is held across an `.await` keeps its shard locked while the task waits. Another task
-//! that wants the shard stops its whole thread, and with it perhaps the task that has the guard: dashmap #79.
+//! A guard of a `DashMap` that is held across an `.await` keeps its shard locked while the task waits.
+//! Another task that wants the shard stops its whole thread, and with it perhaps the task that has the guard:
+//! dashmap #79.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,8 +19,8 @@ pub enum Guard {
 
 type Visits = Arc<DashMap<&'static str, u32>>;
 
-/// There is one thread here. Where there are more, it takes more tasks to stop them all, and liten begins further
-/// threads when its own are stopped.
+/// There is one thread here. Where there are more, it takes more tasks to stop them all, and liten begins
+/// further threads when its own are stopped.
 ///
 /// # Panics
 ///

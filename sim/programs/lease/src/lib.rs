@@ -1,8 +1,8 @@
 //! A lock with a lease does not keep a paused holder from writing.
 //!
-//! The holder is paused for longer than its lease, and another takes the lock. The first one goes on and writes what
-//! it has worked out before the pause. etcd #11456 was of this kind. The storage can refuse it, when each holder has
-//! a token that grows.
+//! The holder is paused for longer than its lease, and another takes the lock. The first one goes on and
+//! writes what it has worked out before the pause. etcd #11456 was of this kind. The storage can refuse it,
+//! when each holder has a token that grows.
 
 use std::io::{Error, ErrorKind, Result};
 use std::sync::{Arc, Mutex};
@@ -35,8 +35,8 @@ struct Lock {
 }
 
 impl Lock {
-    /// Answers `acquire` with a token, or with 0 when the lock is taken. Answers `renew TOKEN` and `release TOKEN`
-    /// with the token, or with 0 when its lease is over.
+    /// Answers `acquire` with a token, or with 0 when the lock is taken. Answers `renew TOKEN` and `release
+    /// TOKEN` with the token, or with 0 when its lease is over.
     fn answer(&mut self, word: &str, token: u64) -> u64 {
         let now = Instant::now();
         let is_held = self.until.is_some_and(|until| now < until);

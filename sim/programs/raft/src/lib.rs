@@ -1,7 +1,8 @@
-//! The leader election of Raft. A node that sends but does not hear deposes every leader, for ever: etcd #8499.
+//! The leader election of Raft. A node that sends but does not hear deposes every leader, for ever: etcd
+//! #8499.
 //!
-//! It hears no leader, so it stands for election in one new term after another. The others hear of each new term and
-//! depose their leader. There is never more than one leader in a term, and no leader is of use.
+//! It hears no leader, so it stands for election in one new term after another. The others hear of each new
+//! term and depose their leader. There is never more than one leader in a term, and no leader is of use.
 
 mod network;
 mod node;

@@ -1,7 +1,8 @@
 //! A vote that is not stored before it is given can be given twice: two leaders in one term.
 //!
-//! The node stores its term, gives its vote, and stores the vote at its next tick. When it crashes before that, it has
-//! forgotten the vote, and another candidate of the term gets one too. hashicorp/raft #661 is about two such writes.
+//! The node stores its term, gives its vote, and stores the vote at its next tick. When it crashes before
+//! that, it has forgotten the vote, and another candidate of the term gets one too. hashicorp/raft #661 is
+//! about two such writes.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};

@@ -40,6 +40,7 @@ pub struct Check {
     seconds: u64,
     minimise: u64,
     cpus: Option<usize>,
+    panics_fail: bool,
     name: Option<String>,
     arguments: Option<Vec<String>>,
 }
@@ -51,14 +52,15 @@ impl Default for Check {
 }
 
 impl Check {
-    /// Ten seeds, an hour of virtual time and a minute of real time for each.
+    /// Ten seeds, ten minutes of virtual time and one of real time for each.
     pub fn new() -> Self {
         Self {
             seeds: 10,
-            limit: Duration::from_secs(3_600),
+            limit: Duration::from_secs(600),
             seconds: 60,
             minimise: 30,
             cpus: None,
+            panics_fail: false,
             name: None,
             arguments: None,
         }
@@ -95,6 +97,13 @@ impl Check {
         self
     }
 
+    /// Lets each panic fail the run, also that of a task, which the runtime catches and hands to whoever
+    /// awaits it.
+    pub fn panics_fail(mut self) -> Self {
+        self.panics_fail = true;
+        self
+    }
+
     /// The name under which a run is found again, for programs that are no tests of libtest. It is
     /// called with `arguments` for each seed.
     pub fn program(mut self, name: &str, arguments: Vec<String>) -> Self {
@@ -116,7 +125,7 @@ impl Check {
     pub fn run<F: FnOnce(Sim) + Send>(self, scenario: F) {
         if let Some(report) = run::report_path() {
             let limit = u64::try_from(self.limit.as_nanos()).unwrap_or(u64::MAX);
-            run::run(report, limit, self.cpus, scenario);
+            run::run(report, limit, self.cpus, self.panics_fail, scenario);
         }
         let name = self.name.unwrap_or_else(|| test_name(type_name::<F>()));
         let arguments = self.arguments.unwrap_or_else(|| runner::test_arguments(&name));

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::env;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use crate::asleep;
@@ -15,9 +16,12 @@ use crate::network::Nanos;
 use crate::real;
 use crate::runner::mask::Mask;
 use crate::scenario::Sim;
-use crate::world::actor::{ActorId, State, Waits, set_current};
+use crate::world::actor::{ActorId, State, Waits, current, set_current};
 use crate::world::plan::calm_kinds;
 use crate::world::{self, lock, turn, watch};
+
+/// Whether a panic ends the run.
+static PANICS_FAIL: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     /// What the last panic of this thread said, and where.
@@ -37,10 +41,12 @@ pub(crate) fn run(
     report: PathBuf,
     limit: Nanos,
     cpus: Option<usize>,
+    panics_fail: bool,
     scenario: impl FnOnce(Sim) + Send,
 ) -> ! {
     // SAFETY: the calls take no arguments.
     let others = unsafe { [real::getpid(), real::gettid()] };
+    PANICS_FAIL.store(panics_fail, Ordering::Relaxed);
     let body = || {
         begin(report, limit, cpus, "scenario", &others);
         let result = catch_unwind(AssertUnwindSafe(|| {
@@ -81,6 +87,10 @@ pub(crate) fn begin(
     panic::set_hook(Box::new(move |info| {
         note_panic(info);
         usual(info);
+        // Relaxed: it was set before the first thread of the run began.
+        if PANICS_FAIL.load(Ordering::Relaxed) && current().is_some() {
+            lock().end_failed(LAST_PANIC.take());
+        }
     }));
     asleep::wait_for(others);
     asleep::wait_for(&[watching]);

@@ -231,6 +231,21 @@ impl Sim {
         }
     }
 
+    /// Whether the main function of a host has returned, or the host has crashed or lost its power.
+    ///
+    /// # Panics
+    ///
+    /// When there is no host of this name.
+    pub fn has_ended(self, name: &str) -> bool {
+        let world = lock();
+        world.hosts[world.find(name)].has_ended
+    }
+
+    /// Ends the run, which has failed. The report says `why`.
+    pub fn fail(self, why: impl Into<String>) -> ! {
+        lock().end_failed(why.into())
+    }
+
     /// The virtual time since the run began.
     pub fn now(self) -> Duration {
         Duration::from_nanos(lock().now)

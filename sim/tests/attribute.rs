@@ -7,10 +7,10 @@ use liten::sync::Mutex;
 use liten::time::{Instant, sleep};
 
 #[liten::test(sim)]
-async fn an_hour_goes_by_at_once() {
+async fn minutes_go_by_at_once() {
     let begun = Instant::now();
-    sleep(Duration::from_secs(3_000)).await;
-    assert!(begun.elapsed() >= Duration::from_secs(3_000));
+    sleep(Duration::from_secs(500)).await;
+    assert!(begun.elapsed() >= Duration::from_secs(500));
 }
 
 #[liten::test(sim, seeds = 64, workers = 4)]

@@ -41,6 +41,16 @@ const DIFFERS: [&str; 15] = [
 /// The same for whole families. Libtest's settings would change how the child runs its one test.
 const DIFFERS_FROM: [&str; 3] = ["LITEN_SIM_", "NEXTEST_", "RUST_TEST_"];
 
+/// The variable by which a panic prints a stack trace.
+const TRACES: &str = "RUST_BACKTRACE";
+
+/// Whether a panic prints a stack trace. To make one takes longer than most runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Traces {
+    AsAsked,
+    Off,
+}
+
 /// A run that has ended.
 #[derive(Debug)]
 pub(super) struct Run {
@@ -147,6 +157,10 @@ impl Launcher {
     /// Runs `seed` once. A failing run is no error: an error says that the runner itself could not
     /// go on.
     pub(super) fn run(&self, seed: u64, mask: &Mask) -> Result<Run, String> {
+        self.run_with(seed, mask, Traces::AsAsked)
+    }
+
+    fn run_with(&self, seed: u64, mask: &Mask, traces: Traces) -> Result<Run, String> {
         let n = self.next.fetch_add(1, Ordering::Relaxed);
         // Names of one length keep the environment of all runs at one length.
         let place = |ending: &str| self.folder.join(format!("{n:08}.{ending}"));
@@ -155,7 +169,8 @@ impl Launcher {
         mask.write_to(&without)?;
         fs::create_dir(&files).map_err(|error| format!("create {}: {error}", files.display()))?;
         let core = Cores::of_process().take(self.jobs);
-        let child = self.start(seed, [&report, &without, &output, &files], core.number())?;
+        let places = [&*report, &*without, &*output, &*files];
+        let child = self.start(seed, places, core.number(), traces)?;
         let output = Output(output);
         let (status, hung) = self.wait(child)?;
         drop(core);
@@ -170,12 +185,19 @@ impl Launcher {
     }
 
     /// Runs `seed` once with each mask, as many at once as the sweep may.
-    pub(super) fn run_each(&self, seed: u64, masks: &[Mask]) -> Result<Vec<Run>, String> {
+    pub(super) fn run_each(
+        &self,
+        seed: u64,
+        masks: &[Mask],
+        traces: Traces,
+    ) -> Result<Vec<Run>, String> {
         let mut runs = Vec::new();
         for some in masks.chunks(self.jobs.max(1)) {
             let ended: Vec<Result<Run, String>> = thread::scope(|scope| {
-                let threads: Vec<_> =
-                    some.iter().map(|mask| scope.spawn(move || self.run(seed, mask))).collect();
+                let threads: Vec<_> = some
+                    .iter()
+                    .map(|mask| scope.spawn(move || self.run_with(seed, mask, traces)))
+                    .collect();
                 threads.into_iter().map(joined).collect()
             });
             for run in ended {
@@ -190,6 +212,7 @@ impl Launcher {
         seed: u64,
         [report, without, output, files]: [&Path; 4],
         core: Option<usize>,
+        traces: Traces,
     ) -> Result<Child, String> {
         // A file and not a pipe: nobody has to read along, however much the child prints.
         let open = || OpenOptions::new().create_new(true).append(true).open(output);
@@ -199,6 +222,10 @@ impl Launcher {
         command.args(&self.arguments).env_clear().envs(self.environment.iter().cloned());
         command.env("LITEN_SIM_SEED", seed.to_string());
         command.env("LITEN_SIM_REPORT", report).env("LITEN_SIM_WITHOUT", without);
+        command.env("LITEN_SIM_REAL", self.limit.as_secs().to_string());
+        if traces == Traces::Off && env::var_os(TRACES).is_some() {
+            command.env(TRACES, "0");
+        }
         // Files of a moment are named by random numbers, which the seed decides. In a folder for
         // all they would meet those of another run.
         command.env("TMPDIR", files);

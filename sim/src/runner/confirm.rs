@@ -1,6 +1,6 @@
 //! Whether a seed does the same in each run.
 
-use super::child::{Launcher, Run};
+use super::child::{Launcher, Run, Traces};
 use super::mask::Mask;
 use super::sweep::Finding;
 
@@ -22,7 +22,7 @@ pub(super) fn confirm(
 ) -> Result<Confirmation, String> {
     let missing = RUNS.saturating_sub(finding.runs.len());
     let masks = vec![mask.clone(); missing];
-    finding.runs.extend(launcher.run_each(finding.seed, &masks)?);
+    finding.runs.extend(launcher.run_each(finding.seed, &masks, Traces::AsAsked)?);
     let first = finding.failing();
     let runs = finding.runs.len();
     let same = finding.runs.iter().filter(|run| run.equals(first)).count();

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::child::{Launcher, Run};
+use super::child::{Launcher, Run, Traces};
 use super::confirm::{Confirmation, confirm};
 use super::mask::Mask;
 use super::minimise::{Smallest, Verdict, minimise};
@@ -59,7 +59,7 @@ impl Failure<'_> {
         let (seed, failing) = (self.finding.seed, &self.finding.failing().report);
         let smallest = minimise(&failing.happened, self.launcher.jobs(), until, |sets| {
             let masks: Vec<Mask> = sets.iter().map(|set| Mask::only(set.iter().copied())).collect();
-            let runs = self.launcher.run_each(seed, &masks)?;
+            let runs = self.launcher.run_each(seed, &masks, Traces::Off)?;
             let verdict = |run: &Run| match &run.report.outcome {
                 Outcome::Passed => Verdict::Passed,
                 _ if run.ends_as(failing) => Verdict::Same,

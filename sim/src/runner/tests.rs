@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::time::SystemTime;
 
-use super::child::Launcher;
+use super::child::{Launcher, Traces};
 use super::minimise::{Verdict, minimise};
 use super::report::{ChildReport, Outcome};
 use super::*;
@@ -381,8 +381,8 @@ fn the_children_of_a_seed_have_one_core_and_the_same_addresses() {
     let mut masks = vec![Mask::default(); 11];
     masks.push(Mask::only(keys()));
     let (first, second) = (launcher(), launcher());
-    let mut runs = first.run_each(7, &masks).unwrap();
-    runs.extend(second.run_each(7, &masks).unwrap());
+    let mut runs = first.run_each(7, &masks, Traces::AsAsked).unwrap();
+    runs.extend(second.run_each(7, &masks, Traces::AsAsked).unwrap());
     let fixed = system::addresses_can_be_fixed();
     for run in &runs {
         assert_eq!(run.report.drawn, runs[0].report.drawn);

@@ -47,15 +47,16 @@ impl World {
         // Who waits for what explains a run that does not go on, and nothing else.
         let explains = matches!(outcome, Outcome::Stuck | Outcome::Limit);
         let waits = if explains { self.waits() } else { Vec::new() };
+        // What ran last has no part in a run that does not go on.
+        let (host, thread) = match outcome {
+            Outcome::Stuck | Outcome::Limit => (None, None),
+            _ => (self.hosts.get(host), self.actors.get(self.running.0)),
+        };
         let report = ChildReport {
             outcome,
             message,
-            host: self.hosts.get(host).map(|host| host.name.clone()).unwrap_or_default(),
-            thread: self
-                .actors
-                .get(self.running.0)
-                .map(|actor| actor.name.clone())
-                .unwrap_or_default(),
+            host: host.map(|host| host.name.clone()).unwrap_or_default(),
+            thread: thread.map(|actor| actor.name.clone()).unwrap_or_default(),
             time: self.now,
             decisions: self.choices.decisions(),
             choices: self.choices_made,

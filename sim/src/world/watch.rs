@@ -9,10 +9,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{OnceLock, TryLockError};
+use std::sync::{OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 
-use super::{Inside, PROGRESS, WORLD};
+use super::{Inside, PROGRESS, WORLD, World};
 use crate::real;
 use crate::runner::report::{ChildReport, Outcome};
 
@@ -20,6 +20,9 @@ use crate::runner::report::{ChildReport, Outcome};
 const LOOK: Duration = Duration::from_millis(500);
 /// After so many looks at the same step the run is over: ten seconds.
 const PATIENCE: u32 = 20;
+
+/// The time that a run has for its report when its real time is nearly over.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 static REPORT: OnceLock<PathBuf> = OnceLock::new();
 
@@ -67,17 +70,49 @@ pub(crate) fn leave(report: &ChildReport) -> ! {
 }
 
 fn watch() -> ! {
-    let (mut seen, mut looks) = (0, 0);
+    let (mut seen, mut looks_at_it, mut looks) = (0, 0, 0);
+    let most = real_seconds().map_or(u32::MAX, |seconds| looks_of(seconds));
     loop {
         std::thread::sleep(LOOK);
         // Relaxed: see `count_progress`.
         let now = PROGRESS.load(Ordering::Relaxed);
-        looks = if now == seen { looks + 1 } else { 0 };
+        looks_at_it = if now == seen { looks_at_it + 1 } else { 0 };
         seen = now;
-        if looks == PATIENCE {
+        looks += 1;
+        if looks_at_it == PATIENCE {
             standstill();
         }
+        if looks >= most {
+            too_long(looks);
+        }
     }
+}
+
+/// The real time after which the runner ends this process, in seconds.
+fn real_seconds() -> Option<u64> {
+    std::env::var("LITEN_SIM_REAL").ok()?.parse().ok()
+}
+
+/// How many looks a run may take, so that it can still say what it did before the runner ends it.
+fn looks_of(seconds: u64) -> u32 {
+    let time = Duration::from_secs(seconds).saturating_sub(FAREWELL).max(LOOK);
+    u32::try_from(time.as_millis() / LOOK.as_millis()).unwrap_or(u32::MAX)
+}
+
+/// The run goes on and on.
+fn too_long(looks: u32) -> ! {
+    let mut report = ChildReport::new(Outcome::Limit);
+    let seconds = f64::from(looks) * LOOK.as_secs_f64();
+    report.message = format!("not at its end after {seconds:.0} s of real time");
+    if let Some(world) = WORLD.get() {
+        // A thread that runs holds the lock for a moment only.
+        let world = world.lock().unwrap_or_else(PoisonError::into_inner);
+        report.waits = world.waits();
+        describe(&world, &mut report);
+    }
+    // How far a run comes in its real time differs, which does not make it another run.
+    report.time = 0;
+    leave(&report)
 }
 
 fn standstill() -> ! {
@@ -92,15 +127,27 @@ fn standstill() -> ! {
         let actor = &world.actors[world.running.0];
         report.host.clone_from(&world.hosts[actor.host].name);
         report.thread.clone_from(&actor.name);
-        report.time = world.now;
-        let number =
-            if actor.number == 0 { std::process::id().cast_signed() } else { actor.number };
+        let number = if actor.number == 0 { process_number() } else { actor.number };
         let _ = write!(report.message, ": {}, {}", actor.name, activity(number));
+        describe(&world, &mut report);
         report.decisions = world.choices.decisions();
+        report.choices = world.choices_made;
+        report.switches = world.switches;
         report.hash = world.choices.hash();
-        report.drawn = world.plan.to_string();
     }
     leave(&report)
+}
+
+/// What every report of this thread has of the run.
+fn describe(world: &World, report: &mut ChildReport) {
+    report.time = world.now;
+    report.drawn = world.plan.to_string();
+    report.faults.clone_from(&world.faults);
+}
+
+fn process_number() -> i32 {
+    // SAFETY: the call takes no arguments.
+    unsafe { real::getpid() }
 }
 
 /// What the kernel says of a thread.

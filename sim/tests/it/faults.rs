@@ -162,3 +162,51 @@ fn what_never_recovers_is_found_by_settle() {
         sim.settle(30 * SECOND);
     });
 }
+
+thread_local! {
+    static MARK: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+}
+
+#[test]
+fn what_statics_point_to_in_a_crashed_host_stays() {
+    static SHARED: std::sync::atomic::AtomicPtr<std::cell::Cell<u32>> =
+        std::sync::atomic::AtomicPtr::new(std::ptr::null_mut());
+    check(5, |sim| {
+        sim.host("one", || {
+            MARK.set(7);
+            MARK.with(|mark| SHARED.store(std::ptr::from_ref(mark).cast_mut(), Ordering::SeqCst));
+            sleep(1_000 * SECOND);
+        });
+        sleep(SECOND);
+        sim.crash("one");
+        sim.client("two", || {
+            let threads = [(); 20].map(|()| std::thread::spawn(|| MARK.set(8)));
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            // SAFETY: this is what is tested.
+            let mark = unsafe { &*SHARED.load(Ordering::SeqCst) };
+            assert_eq!(mark.get(), 7, "the memory of a crashed thread was used again");
+        });
+    });
+}
+
+#[test]
+fn a_crash_leaves_no_lock_of_the_process_behind() {
+    // parking_lot, on which liten's locks stand, reads the clock while it holds one of its own.
+    check(20, |sim| {
+        sim.host("busy", || blocking_jobs(u32::MAX));
+        for _ in 0..5 {
+            sleep(SECOND / 100);
+            sim.crash("busy");
+            sim.restart("busy");
+        }
+        sim.client("other", || blocking_jobs(20));
+    });
+}
+
+#[liten::main(worker_threads = 2)]
+async fn blocking_jobs(count: u32) {
+    for _ in 0..count {
+        liten::task::spawn_blocking(std::thread::yield_now).await.unwrap();
+        liten::time::sleep(SECOND / 1_000).await;
+    }
+}

@@ -109,3 +109,30 @@ fn a_fault_that_is_not_needed_is_left_out() {
     // The client sleeps for longer than it may, whatever else happens.
     says(&said, &["fails without any disturbance"]);
 }
+
+#[test]
+fn a_panic_of_a_task_that_nobody_awaits() {
+    let said = report(|| {
+        Check::new().seeds(1).panics_fail().run(|sim| {
+            sim.client("program", || {
+                let _ = thread::spawn(|| panic!("unseen")).join();
+            });
+        });
+    });
+    says(&said, &["reports.rs", "unseen"]);
+}
+
+#[test]
+fn a_run_that_goes_on_and_on() {
+    let said = report(|| {
+        let check = Check::new().seeds(1).minimise_seconds(0).real_seconds(3);
+        check.limit(Duration::from_secs(1_000_000_000)).run(|sim| {
+            sim.client("program", || {
+                loop {
+                    thread::sleep(Duration::from_secs(1));
+                }
+            });
+        });
+    });
+    says(&said, &["not at its end after 1 s of real time", "program/main/1"]);
+}

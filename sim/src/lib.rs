@@ -1,4 +1,4 @@
-//! Runs whole programs under one seed: their threads, their time, their network and its faults.
+#![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 #![cfg(target_os = "linux")]
 

@@ -64,7 +64,11 @@ pub(crate) fn test_arguments(name: &str) -> Vec<String> {
 /// Runs the seeds of `sweep`, and panics with a report when one of them fails.
 #[track_caller]
 pub(crate) fn sweep(sweep: Sweep) -> Summary {
-    try_sweep(sweep).unwrap_or_else(|report| panic!("{report}"))
+    // Not by a closure, which would be the place of the panic.
+    match try_sweep(sweep) {
+        Ok(summary) => summary,
+        Err(report) => panic!("{report}"),
+    }
 }
 
 /// As `sweep`, with the report as an error.

@@ -5,18 +5,18 @@
 //! | no socket   | RST           | RST              | RST      | RST       | RST            |              |
 //! | Listen      | → SynReceived | RST              | RST      | RST       | RST            |              |
 //! | SynSent     | → Established | RST              | RST      | RST       | RST            | ECONNREFUSED |
-//! | SynReceived | SYN-ACK again | → Established[1] | as ACK   | as ACK    |                | forgotten    |
+//! | SynReceived | SYN-ACK again | → Established (1) | as ACK   | as ACK    |                | forgotten    |
 //! | Established | ACK           |                  | kept     | CloseWait |                | ECONNRESET   |
-//! | FinWait1    | ACK           |                  | kept [2] | Closing   | FinWait2       | ECONNRESET   |
-//! | FinWait2    | ACK           |                  | kept [2] | TimeWait  |                | ECONNRESET   |
+//! | FinWait1    | ACK           |                  | kept (2) | Closing   | FinWait2       | ECONNRESET   |
+//! | FinWait2    | ACK           |                  | kept (2) | TimeWait  |                | ECONNRESET   |
 //! | CloseWait   | ACK           |                  | ACK      | ACK       |                | EPIPE        |
 //! | Closing     | ACK           |                  | ACK      | ACK       | TimeWait       | ECONNRESET   |
 //! | LastAck     | ACK           |                  | ACK      | ACK       | Closed         | ECONNRESET   |
 //! | TimeWait    | as no socket  |                  | ACK      | ACK       |                | forgotten    |
 //!
-//! [1] If the listener's queue is full, nothing happens, and the SYN-ACK goes out again later.
+//! (1) If the listener's queue is full, nothing happens, and the SYN-ACK goes out again later.
 //!
-//! [2] If the receiving side is shut down or the socket is closed, bytes end the connection with a
+//! (2) If the receiving side is shut down or the socket is closed, bytes end the connection with a
 //! RST to the peer.
 //!
 //! A segment of the connection that starts after the expected byte is dropped and answered with an

@@ -260,13 +260,14 @@ impl Explained {
         );
         for (key, without) in keys.iter().zip(without).take(LISTED) {
             let told = self.report.told(*key).or_else(|| failing.told(*key));
-            let told = told.map_or(String::new(), |told| format!(" ({told})"));
+            // The key itself stands in the file.
+            let told = told.map_or_else(|| key.to_string(), |told| format!("{}: {told}", key.kind));
             let twin = match without {
                 Some(Verdict::Passed) => "   without this the run passes",
                 Some(Verdict::Other) => "   without this the run fails in another way",
                 Some(Verdict::Same) | None => "",
             };
-            lines.add(2, &format!("{key}{told}{twin}"));
+            lines.add(2, &format!("{told}{twin}"));
         }
         if count > LISTED {
             lines.add(2, &format!("and {} more", count - LISTED));

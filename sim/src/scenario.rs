@@ -200,6 +200,20 @@ impl Sim {
         });
     }
 
+    /// Sets the wall clock of a host: so many seconds ahead of the run's, or behind it if negative.
+    /// Clocks that only count on, such as `std::time::Instant`, stay as they are.
+    ///
+    /// # Panics
+    ///
+    /// When there is no host of this name.
+    pub fn set_clock_ahead(self, name: &str, seconds: i64) {
+        let mut world = lock();
+        let host = world.find(name);
+        if world.fault(format!("clock of {name} {seconds} s ahead")) {
+            world.hosts[host].clock_ahead = seconds.saturating_mul(1_000_000_000);
+        }
+    }
+
     /// Ends all disturbances: links are healed and lose nothing, paused hosts go on, no thread is
     /// held up. Then every client must come to its end within this time.
     ///

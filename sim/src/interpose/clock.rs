@@ -22,13 +22,13 @@ const TICK: Nanos = 4_000_000;
 
 /// What `clock` shows on the running host when it is `now`.
 fn shown(world: &World, clock: clockid_t, now: Nanos) -> Nanos {
-    let host = &world.hosts[world.running_host()];
-    let since = now.saturating_add_signed(host.skew);
+    let ahead = world.hosts[world.running_host()].clock_ahead;
+    let date = (DATE + now).saturating_add_signed(ahead);
     match clock {
-        CLOCK_REALTIME => DATE + since,
-        CLOCK_REALTIME_COARSE => (DATE + since) / TICK * TICK,
-        CLOCK_MONOTONIC_COARSE => (UP + since) / TICK * TICK,
-        _ => UP + since,
+        CLOCK_REALTIME => date,
+        CLOCK_REALTIME_COARSE => date / TICK * TICK,
+        CLOCK_MONOTONIC_COARSE => (UP + now) / TICK * TICK,
+        _ => UP + now,
     }
 }
 

@@ -21,8 +21,8 @@ pub(crate) struct Host {
     pub(crate) is_paused: bool,
     pub(crate) has_power: bool,
     pub(crate) cpus: usize,
-    /// What its clock is ahead of the others', in nanoseconds.
-    pub(crate) skew: i64,
+    /// How far its wall clock is ahead of the run's, in nanoseconds.
+    pub(crate) clock_ahead: i64,
     /// How many threads had each name.
     pub(crate) threads_named: BTreeMap<String, u64>,
 }
@@ -46,7 +46,7 @@ impl World {
             is_paused: false,
             has_power: true,
             cpus,
-            skew: 0,
+            clock_ahead: 0,
             threads_named: BTreeMap::new(),
         });
         self.hosts.len() - 1

@@ -97,3 +97,24 @@ fn a_scenario_has_hash_maps_of_the_seed_too() {
         sim.client("program", || {});
     });
 }
+
+#[test]
+fn a_clock_may_be_ahead_and_behind() {
+    check(3, |sim| {
+        let read = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+        let begun = read();
+        sim.client("program", move || {
+            let counted = std::time::Instant::now();
+            thread::sleep(Duration::from_secs(10));
+            let ahead = read() - begun;
+            assert!((3_610..3_612).contains(&ahead), "{ahead}");
+            thread::sleep(Duration::from_secs(10));
+            let behind = begun - read();
+            assert!((3_578..3_581).contains(&behind), "{behind}");
+            assert!(counted.elapsed() < Duration::from_secs(21));
+        });
+        sim.set_clock_ahead("program", 3_600);
+        thread::sleep(Duration::from_secs(15));
+        sim.set_clock_ahead("program", -3_600);
+    });
+}

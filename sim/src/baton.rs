@@ -2,9 +2,10 @@
 //!
 //! | word | meaning | next |
 //! |---|---|---|
-//! | `WAIT` | the thread waits, or has the turn already | `GO` by the thread that passes the turn; `DIE` by a crash |
+//! | `WAIT` | the thread waits, or has the turn already | `GO` by the thread that passes the turn; `DIE` by a crash; `TELL` by the thread that writes the report |
 //! | `GO` | the turn is the thread's | `WAIT` by the thread itself, before it runs |
 //! | `DIE` | the thread ends at once, without a destructor | none |
+//! | `TELL` | the thread writes down where it stands | `WAIT` by the thread itself |
 //!
 //! No wake is lost: the futex compares the word with `WAIT` under the kernel's lock before it puts
 //! the thread to sleep, and the thread looks at the word again after each return.
@@ -12,14 +13,21 @@
 use std::ffi::c_long;
 use std::ptr::from_ref;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use libc::{FUTEX_PRIVATE_FLAG, FUTEX_WAIT, FUTEX_WAKE, SYS_exit, SYS_futex};
 
+use crate::place;
 use crate::real;
+use crate::world::Inside;
 
 const WAIT: u32 = 0;
 const GO: u32 = 1;
 const DIE: u32 = 2;
+const TELL: u32 = 3;
+
+/// What the thread that was asked last has written down.
+static TOLD: Mutex<Option<String>> = Mutex::new(None);
 
 /// One thread's word. It lives as long as the process: a thread that is ended by a crash may look
 /// at it to the last.
@@ -48,11 +56,35 @@ impl Baton {
             match self.0.load(Ordering::Acquire) {
                 GO => break,
                 DIE => die(),
+                TELL => self.tell(),
                 _ => self.futex(FUTEX_WAIT, WAIT),
             }
         }
         // Relaxed: nobody writes the word of a thread that has the turn.
         self.0.store(WAIT, Ordering::Relaxed);
+    }
+
+    /// Where the thread of this word stands, which waits for its turn.
+    pub(crate) fn ask(self) -> String {
+        *TOLD.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.set(TELL);
+        loop {
+            // Acquire: pairs with the Release of `tell`.
+            if self.0.load(Ordering::Acquire) != TELL {
+                break;
+            }
+            self.futex(FUTEX_WAIT, TELL);
+        }
+        TOLD.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
+    }
+
+    fn tell(self) {
+        let _inside = Inside::new();
+        let place = place::of_caller();
+        *TOLD.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
+        // Release: what is told is seen by the one that asked.
+        self.0.store(WAIT, Ordering::Release);
+        self.futex(FUTEX_WAKE, i32::MAX as u32);
     }
 
     fn set(self, word: u32) {

@@ -9,6 +9,7 @@ mod choices;
 mod interpose;
 mod network;
 mod objects;
+mod place;
 mod preempt;
 mod program;
 mod properties;

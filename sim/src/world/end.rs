@@ -74,9 +74,19 @@ impl World {
         super::watch::leave(&report)
     }
 
-    /// A line for each thread that is there, with what it waits for.
+    /// A line for each thread that is there, with what it waits for and where.
     pub(crate) fn waits(&self) -> Vec<String> {
-        (0..self.actors.len()).filter_map(|id| self.wait_of(ActorId(id))).collect()
+        let ids = (0..self.actors.len()).map(ActorId);
+        let lines = ids.filter_map(|id| {
+            let line = self.wait_of(id)?;
+            // A thread that has never had its turn is at its beginning, and the caller knows where
+            // it is.
+            let actor = &self.actors[id.0];
+            let stands = matches!(actor.state, State::Blocked(_)) && id != self.running;
+            let place = if stands { actor.baton.ask() } else { String::new() };
+            Some(if place.is_empty() { line } else { format!("{line}, in {place}") })
+        });
+        lines.collect()
     }
 
     fn wait_of(&self, id: ActorId) -> Option<String> {

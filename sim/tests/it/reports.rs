@@ -18,6 +18,14 @@ fn says(report: &str, parts: &[&str]) {
     }
 }
 
+#[inline(never)]
+fn lock_both(first: &Mutex<()>, second: &Mutex<()>) {
+    let _first = first.lock();
+    // As something does that logs. The thread may lose its turn here.
+    let _now = Instant::now();
+    let _second = second.lock();
+}
+
 #[test]
 fn two_locks_in_two_orders() {
     let said = report(|| {
@@ -25,16 +33,10 @@ fn two_locks_in_two_orders() {
             sim.client("program", || {
                 let locks = Arc::new((Mutex::new(()), Mutex::new(())));
                 let other = locks.clone();
-                let thread = thread::Builder::new().name("other".to_owned()).spawn(move || {
-                    let _second = other.1.lock();
-                    // As something does that logs. The thread may lose its turn here.
-                    let _now = Instant::now();
-                    let _first = other.0.lock();
-                });
-                let _first = locks.0.lock();
-                let _now = Instant::now();
-                let _second = locks.1.lock();
-                drop((_first, _second));
+                let thread = thread::Builder::new()
+                    .name("other".to_owned())
+                    .spawn(move || lock_both(&other.1, &other.0));
+                lock_both(&locks.0, &locks.1);
                 thread.unwrap().join().unwrap();
             });
         });
@@ -45,6 +47,7 @@ fn two_locks_in_two_orders() {
             "no thread can run, and no timer or packet is under way",
             "program/main/1: waits for a lock",
             "program/other/1: waits for a lock",
+            "in it::reports::lock_both",
             "in 3 of 3 runs",
             "1 of ",
             "without this the run passes",

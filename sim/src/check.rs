@@ -1,13 +1,18 @@
 //! A scenario for many seeds.
 
 use std::any::type_name;
+use std::cell::Cell;
 use std::time::Duration;
 
 use crate::run;
 use crate::runner::{self, Sweep};
 use crate::scenario::Sim;
 
-/// Runs `scenario` with seeds 0 to `seeds`, each in a process of its own. Call it from a test.
+/// Runs `scenario` with the seeds `0..seeds`, each in a process of its own. Call it from a test.
+///
+/// For each seed the test function starts again from its beginning in a child process. What comes
+/// before this call also runs there, outside of the simulation. So take random values inside the
+/// scenario, by [`Sim::random`].
 ///
 /// # Panics
 ///
@@ -31,14 +36,19 @@ pub fn check(seeds: u64, scenario: impl FnOnce(Sim) + Send) {
     Check::new().seeds(seeds).run(scenario);
 }
 
+thread_local! {
+    /// How many checks this thread has made.
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+}
+
 /// How a scenario is run.
 #[derive(Clone, Debug)]
 #[must_use = "nothing runs before `run`"]
 pub struct Check {
     seeds: u64,
     limit: Duration,
-    seconds: u64,
-    minimise: u64,
+    real_limit: Duration,
+    minimise: Duration,
     cpus: Option<usize>,
     panics_fail: bool,
     name: Option<String>,
@@ -57,8 +67,8 @@ impl Check {
         Self {
             seeds: 10,
             limit: Duration::from_secs(600),
-            seconds: 60,
-            minimise: 30,
+            real_limit: Duration::from_secs(60),
+            minimise: Duration::from_secs(30),
             cpus: None,
             panics_fail: false,
             name: None,
@@ -78,34 +88,47 @@ impl Check {
         self
     }
 
-    /// The real time after which a run fails, in seconds.
-    pub fn real_seconds(mut self, seconds: u64) -> Self {
-        self.seconds = seconds;
+    /// The real time after which a run fails, at least a second.
+    pub fn real_limit(mut self, limit: Duration) -> Self {
+        self.real_limit = limit;
         self
     }
 
-    /// How long the smallest failure is searched for, in seconds of real time. With 0 it is not.
-    pub fn minimise_seconds(mut self, seconds: u64) -> Self {
-        self.minimise = seconds;
+    /// The real time for which the smallest failure is searched for. With zero it is not.
+    pub fn minimise_for(mut self, time: Duration) -> Self {
+        self.minimise = time;
         self
     }
 
     /// How many processors each host sees, and so how many workers a runtime has by default.
     /// Otherwise the seed decides, from 1 to 4.
+    ///
+    /// # Panics
+    ///
+    /// When `cpus` is 0.
     pub fn cpus(mut self, cpus: usize) -> Self {
+        assert!(cpus > 0, "liten-sim: a host has a processor");
         self.cpus = Some(cpus);
         self
     }
 
-    /// Lets each panic fail the run, also that of a task, which the runtime catches and hands to whoever
-    /// awaits it.
+    /// Lets each panic fail the run, also that of a task, which the runtime catches and hands to
+    /// whoever awaits it.
     pub fn panics_fail(mut self) -> Self {
         self.panics_fail = true;
         self
     }
 
-    /// The name under which a run is found again, for programs that are no tests of libtest. It is
-    /// called with `arguments` for each seed.
+    /// For a program without libtest: the arguments with which it reaches this check again. `name`
+    /// stands in reports.
+    ///
+    /// ```no_run
+    /// use liten_sim::Check;
+    ///
+    /// // The program `cluster` was called as `cluster --simulate`.
+    /// let arguments = vec!["--simulate".to_owned()];
+    /// Check::new().program("cluster", arguments).run(|sim| sim.client("node", || ()));
+    /// ```
     pub fn program(mut self, name: &str, arguments: Vec<String>) -> Self {
         self.name = Some(name.to_owned());
         self.arguments = Some(arguments);
@@ -123,7 +146,14 @@ impl Check {
     /// When a run fails, with a report.
     #[track_caller]
     pub fn run<F: FnOnce(Sim) + Send>(self, scenario: F) {
+        let call = CALLS.get();
+        CALLS.set(call + 1);
         if let Some(report) = run::report_path() {
+            // A test that makes several checks makes them all again in the child, which belongs to
+            // one.
+            if run::number_of_check() != Some(call) {
+                return;
+            }
             let limit = u64::try_from(self.limit.as_nanos()).unwrap_or(u64::MAX);
             run::run(report, limit, self.cpus, self.panics_fail, scenario);
         }
@@ -134,11 +164,11 @@ impl Check {
             seeds: self.seeds,
             first: 0,
             jobs: 0,
-            seconds: self.seconds,
-            minimise_seconds: self.minimise,
+            seconds: self.real_limit.as_secs(),
+            minimise_seconds: self.minimise.as_secs(),
             arguments,
             program: None,
-            environment: Vec::new(),
+            environment: vec![(run::NUMBER_OF_CHECK, format!("{call:04}"))],
         });
     }
 }

@@ -34,7 +34,7 @@ pub(crate) enum Kind {
     Random,
     /// The parameters of the run itself.
     Run,
-    /// What the program asked for by `liten_sim::random`.
+    /// What the program asked for by `Sim::random`.
     Program,
 }
 
@@ -196,9 +196,10 @@ impl Choices {
         self.time = time;
     }
 
-    /// From now on no disturbance happens.
+    /// From now on no disturbance happens but the faults that the scenario asks for.
     pub(crate) fn be_calm(&mut self) {
-        self.calm = Kind::ALL.iter().map(|(kind, _)| *kind).collect();
+        let all = Kind::ALL.iter().map(|(kind, _)| *kind);
+        self.calm = all.filter(|kind| *kind != Kind::Fault).collect();
     }
 
     fn key(&mut self, kind: Kind, entity: u64) -> Key {

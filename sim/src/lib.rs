@@ -1,6 +1,10 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
-#![cfg(target_os = "linux")]
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+compile_error!(
+    "liten-sim stands in for functions of glibc: name it for Linux alone, as its README shows"
+);
 
 mod asleep;
 mod baton;

@@ -4,7 +4,7 @@ use crate::world::actor::current;
 use crate::world::lock;
 
 /// Fails the run when the condition does not hold, also in a task whose panic somebody else would
-/// catch. Outside of a run nothing happens, so that it may stay in a program.
+/// catch. Outside of a run the condition is not evaluated.
 ///
 /// ```
 /// let (sent, received) = (2, 2);
@@ -36,7 +36,7 @@ macro_rules! sometimes {
     };
 }
 
-/// Whether the calling thread is one of a run.
+/// Returns whether the calling thread is one of a run.
 pub fn is_running() -> bool {
     current().is_some()
 }

@@ -99,6 +99,8 @@ real! {
     fn openat(folder: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int;
     fn pipe2(fds: *mut c_int, flags: c_int) -> c_int;
     fn poll(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int;
+    fn posix_spawn(process: *mut libc::pid_t, path: *const c_char, actions: *const c_void,
+        attributes: *const c_void, arguments: *const *mut c_char, environment: *const *mut c_char) -> c_int;
     fn posix_spawnp(process: *mut libc::pid_t, file: *const c_char, actions: *const c_void,
         attributes: *const c_void, arguments: *const *mut c_char, environment: *const *mut c_char) -> c_int;
     fn pthread_create(thread: *mut pthread_t, attributes: *const pthread_attr_t, start: Start, argument: *mut c_void)

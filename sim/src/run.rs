@@ -33,6 +33,14 @@ pub(crate) fn report_path() -> Option<PathBuf> {
     env::var_os("LITEN_SIM_REPORT").map(PathBuf::from)
 }
 
+/// The variable with the number of the check that a child belongs to.
+pub(crate) const NUMBER_OF_CHECK: &str = "LITEN_SIM_NUMBER_OF_CHECK";
+
+/// Which check of its thread the child belongs to.
+pub(crate) fn number_of_check() -> Option<u64> {
+    env::var(NUMBER_OF_CHECK).ok()?.parse().ok()
+}
+
 /// Makes the run and ends the process.
 ///
 /// The scenario has a thread of its own. The calling one may have taken random numbers of the

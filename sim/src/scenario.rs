@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::choices::{Chance, Kind, entity};
 use crate::network::Nanos;
 use crate::run::start_host;
-use crate::world::actor::{ActorId, Waits};
+use crate::world::actor::Waits;
 use crate::world::{World, lock, turn};
 
 /// The run that the calling code is part of.
@@ -93,7 +93,7 @@ impl Sim {
             if !world.hosts[host].has_ended {
                 return;
             }
-            world.mend(format!("restart {name}"));
+            world.record(format!("restart {name}"));
             world.power_on(host);
             host
         };
@@ -137,7 +137,7 @@ impl Sim {
     pub fn resume(self, name: &str) {
         let mut world = lock();
         let host = world.find(name);
-        world.mend(format!("resume {name}"));
+        world.record(format!("resume {name}"));
         world.hosts[host].is_paused = false;
     }
 
@@ -170,7 +170,7 @@ impl Sim {
     /// As [`partition`](Self::partition).
     pub fn heal(self, one: &str, other: &str) {
         let mut world = lock();
-        world.mend(format!("heal {one} ↔ {other}"));
+        world.record(format!("heal {one} ↔ {other}"));
         world.link(one, other, |link| link.partitioned = false);
         world.link(other, one, |link| link.partitioned = false);
     }
@@ -181,9 +181,54 @@ impl Sim {
     ///
     /// When `share` is not between 0 and 1.
     pub fn set_loss(self, share: f64) {
-        assert!((0.0..=1.0).contains(&share), "liten-sim: a share is between 0 and 1");
-        let chance = Chance((share * 65_536.0) as u32);
-        lock().network.change_links(|link| link.loss = chance);
+        let chance = chance_of(share);
+        let mut world = lock();
+        world.record(format!("loss {share}"));
+        world.network.change_links(|link| link.loss = chance);
+    }
+
+    /// Delivers about so many datagrams of each link twice. TCP never shows such a copy to a
+    /// program.
+    ///
+    /// # Panics
+    ///
+    /// When `share` is not between 0 and 1.
+    pub fn set_duplicates(self, share: f64) {
+        let chance = chance_of(share);
+        let mut world = lock();
+        world.record(format!("duplicates {share}"));
+        world.network.change_links(|link| link.duplicate = chance);
+    }
+
+    /// Lets each link carry so many bytes in a second, in each direction.
+    pub fn set_bandwidth(self, bytes_per_second: u64) {
+        let mut world = lock();
+        world.record(format!("bandwidth {bytes_per_second} bytes/s"));
+        world.network.change_links(|link| link.bytes_per_second = Some(bytes_per_second));
+    }
+
+    /// Keeps the packets back that one host sends to another, until [`release`](Self::release).
+    /// None is lost.
+    ///
+    /// # Panics
+    ///
+    /// As [`partition`](Self::partition).
+    pub fn hold(self, from: &str, to: &str) {
+        let mut world = lock();
+        if world.fault(format!("hold {from} → {to}")) {
+            world.link(from, to, |link| link.held = true);
+        }
+    }
+
+    /// Lets the packets go that [`hold`](Self::hold) has kept back.
+    ///
+    /// # Panics
+    ///
+    /// As [`partition`](Self::partition).
+    pub fn release(self, from: &str, to: &str) {
+        let mut world = lock();
+        world.record(format!("release {from} → {to}"));
+        world.link(from, to, |link| link.held = false);
     }
 
     /// Lets each packet travel for at least `least`, and now and then for up to `most`.
@@ -193,8 +238,10 @@ impl Sim {
     /// When `most` is less than `least`.
     pub fn set_latency(self, least: Duration, most: Duration) {
         assert!(least <= most, "liten-sim: the longest latency is less than the shortest");
+        let mut world = lock();
+        world.record(format!("latency {least:?} to {most:?}"));
         let (least, jitter) = (nanos(least), nanos(most - least));
-        lock().network.change_links(|link| {
+        world.network.change_links(|link| {
             link.latency = least;
             link.jitter = jitter;
         });
@@ -214,17 +261,15 @@ impl Sim {
         }
     }
 
-    /// Ends all disturbances: links are healed and lose nothing, paused hosts go on, no thread is
-    /// held up. Then every client must come to its end within this time.
+    /// Ends disturbances, and fails the run if a client has not ended within this time.
+    ///
+    /// Links are healed, released and lose nothing, paused hosts go on, and no thread is held up
+    /// any more. Hosts that have crashed stay down, and clocks and latencies stay as they are.
     ///
     /// Call it at the end of a scenario to find programs that do no harm but never recover.
-    ///
-    /// # Panics
-    ///
-    /// When a client has not ended by then.
     pub fn settle(self, within: Duration) {
         let mut world = lock();
-        world.mend("settle".to_owned());
+        world.record("settle".to_owned());
         world.choices.be_calm();
         world.network.change_links(|link| {
             link.partitioned = false;
@@ -234,7 +279,8 @@ impl Sim {
         world.hosts.iter_mut().for_each(|host| host.is_paused = false);
         let deadline = world.now.saturating_add(nanos(within));
         while !world.clients_ended() && world.now < deadline {
-            (world, _) = turn::sleep(world, ActorId(0), Waits::Clients, Some(deadline));
+            let me = world.running;
+            (world, _) = turn::sleep(world, me, Waits::Clients, Some(deadline));
         }
         if !world.clients_ended() {
             let left = world.hosts.iter().filter(|host| host.is_client && !host.has_ended);
@@ -299,8 +345,8 @@ impl World {
         happens
     }
 
-    /// What ends a fault is never left out.
-    fn mend(&mut self, text: String) {
+    /// What ends a fault, or is none, is never left out.
+    fn record(&mut self, text: String) {
         self.choices.note(entity(&text));
         self.faults.push((self.now, text));
     }
@@ -310,6 +356,16 @@ impl World {
         let (from, to) = (self.hosts[from].network, self.hosts[to].network);
         change(self.network.link_mut(from, to));
     }
+}
+
+/// A share of all as a chance. One that is not zero stays so.
+///
+/// # Panics
+///
+/// When it is no share.
+fn chance_of(share: f64) -> Chance {
+    assert!((0.0..=1.0).contains(&share), "liten-sim: a share is between 0 and 1");
+    Chance((share * f64::from(Chance::ALWAYS.0)).ceil() as u32)
 }
 
 fn nanos(time: Duration) -> Nanos {

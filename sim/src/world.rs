@@ -35,6 +35,8 @@ pub(crate) struct World {
     pub(crate) choices: Choices,
     pub(crate) plan: Plan,
     pub(crate) actors: Vec<Actor>,
+    /// The names that threads have or had, by their entities.
+    pub(crate) thread_names: BTreeMap<u64, String>,
     /// Those that may run, the longest ready first.
     pub(crate) ready: VecDeque<ActorId>,
     pub(crate) running: ActorId,
@@ -147,6 +149,7 @@ impl World {
             choices,
             plan: Plan::CALM,
             actors: Vec::new(),
+            thread_names: BTreeMap::new(),
             ready: VecDeque::new(),
             running: ActorId(0),
             turn_began: 0,

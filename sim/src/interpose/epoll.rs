@@ -204,7 +204,13 @@ pub(super) unsafe fn pwait2(
 ) -> c_int {
     // SAFETY: as above.
     unsafe {
-        let span = if timeout.is_null() { None } else { nanos(timeout).ok() };
+        let span = match timeout.is_null() {
+            true => None,
+            false => match nanos(timeout) {
+                Ok(span) => Some(span),
+                Err(errno) => return fail(errno),
+            },
+        };
         wait_call(epoll, events, room, span).unwrap_or_else(|| {
             let millis = span.map_or(-1, |span| span.div_ceil(1_000_000) as c_int);
             real::epoll_wait(epoll, events, room, millis)

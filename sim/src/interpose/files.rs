@@ -54,6 +54,22 @@ unsafe extern "C" fn openat(
     unsafe { open_unless_hidden(path, || real::openat(folder, path, flags, mode)) }
 }
 
+#[unsafe(no_mangle)]
+unsafe extern "C" fn posix_spawn(
+    process: *mut pid_t,
+    path: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    arguments: *const *mut c_char,
+    environment: *const *mut c_char,
+) -> c_int {
+    if current().is_some() {
+        super::thread::refuse("a child process");
+    }
+    // SAFETY: the caller's contract is the C library's.
+    unsafe { real::posix_spawn(process, path, actions, attributes, arguments, environment) }
+}
+
 /// Starting another program: `posix_spawn` returns its error.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn posix_spawnp(

@@ -33,7 +33,13 @@ unsafe extern "C" fn ppoll(
 ) -> c_int {
     // SAFETY: the caller's contract is the C library's. No signal interrupts a thread of the run.
     unsafe {
-        let span = if timeout.is_null() { None } else { nanos(timeout).ok() };
+        let span = match timeout.is_null() {
+            true => None,
+            false => match nanos(timeout) {
+                Ok(span) => Some(span),
+                Err(errno) => return fail(errno),
+            },
+        };
         match turn::step() {
             Some(me) => poll_for(me, list(fds, count), span),
             None => {

@@ -104,13 +104,14 @@ unsafe extern "C" fn pthread_create(
         argument,
     }));
     let mut native = 0;
-    if !attributes.is_null() {
-        // We join every thread. SAFETY: the attributes are valid, and a caller who gives them
-        // expects no change that it can see: its own handle is never the C library's.
-        unsafe {
-            libc::pthread_attr_setdetachstate(attributes.cast_mut(), libc::PTHREAD_CREATE_JOINABLE)
-        };
+    // We join every thread, so each is made joinable, by a copy of what the caller asked for.
+    // SAFETY: the attributes are null or valid, and the copy is used while the caller's are there.
+    let mut own = unsafe { attributes.as_ref() }.copied();
+    if let Some(own) = &mut own {
+        // SAFETY: they are valid.
+        unsafe { libc::pthread_attr_setdetachstate(own, libc::PTHREAD_CREATE_JOINABLE) };
     }
+    let attributes = own.as_ref().map_or(ptr::null(), ptr::from_ref);
     drop(world);
     let result = {
         let _inside = Inside::new();

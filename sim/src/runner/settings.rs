@@ -4,8 +4,7 @@ use std::env;
 use std::path::PathBuf;
 
 /// What the parent does not read itself.
-const PASSED_ON: [&str; 4] =
-    ["LITEN_SIM_CALM", "LITEN_SIM_CPUS", "LITEN_SIM_LIMIT", "LITEN_SIM_STOP"];
+const PASSED_ON: [&str; 3] = ["LITEN_SIM_CALM", "LITEN_SIM_CPUS", "LITEN_SIM_LIMIT"];
 
 /// One field for each variable `LITEN_SIM_*` that the parent reads.
 #[derive(Clone, Debug, Default)]

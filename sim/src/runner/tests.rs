@@ -112,7 +112,6 @@ fn a_failure_is_minimised_to_the_two_disturbances_that_it_needs() {
     });
     let sweep = sweep_of("a_failure_is_minimised_to_the_two_disturbances_that_it_needs", 1_000);
     let report = run(&sweep).unwrap_err();
-    let needed_lines = needed.map(|key| format!("    {key}"));
     assert_has(
         &report,
         &[
@@ -123,8 +122,8 @@ fn a_failure_is_minimised_to_the_two_disturbances_that_it_needs() {
             "  faults: partition a→b at 9.100 s\n",
             "in 3 of 3 runs\n",
             "): 2 of 200 disturbances\n",
-            &format!("{}   without this the run passes\n", needed_lines[0]),
-            &format!("{} (host b, thread liten-worker-1, 9.103 s)   without", needed_lines[1]),
+            &format!("    {}   without this the run passes\n", needed[0]),
+            &format!("    {}: host b, thread liten-worker-1, 9.103 s   without", needed[1].kind),
             "LITEN_SIM_SEED=0 cargo test -- --exact runner::tests::a_failure_is_minimised",
         ],
     );
@@ -375,7 +374,7 @@ fn the_children_of_a_seed_have_one_core_and_the_same_addresses() {
     });
     let name = "runner::tests::the_children_of_a_seed_have_one_core_and_the_same_addresses";
     let limit = Duration::from_secs(300);
-    let passed_on = [("LITEN_SIM_STOP", "9".to_string())];
+    let passed_on = [("LITEN_SIM_CALM", "9".to_string())];
     let launcher = || Launcher::new(None, test_arguments(name), 1, limit, &passed_on).unwrap();
     // Enough runs for their numbers to grow by a digit.
     let mut masks = vec![Mask::default(); 11];
@@ -463,12 +462,12 @@ fn the_settings_come_from_the_variables() {
         ("LITEN_SIM_SEEDS", ""),
         ("LITEN_SIM_CHECK", "1"),
         ("LITEN_SIM_ONLY", "a.only"),
-        ("LITEN_SIM_STOP", "7"),
+        ("LITEN_SIM_CALM", "7"),
     ]);
     let settings = settings.unwrap();
     assert_eq!((settings.seed, settings.seeds, settings.check), (Some(42), None, true));
     assert_eq!(settings.only, Some(PathBuf::from("a.only")));
-    assert_eq!(settings.passed_on, [("LITEN_SIM_STOP", "7".to_string())]);
+    assert_eq!(settings.passed_on, [("LITEN_SIM_CALM", "7".to_string())]);
     let wrong = read(&[("LITEN_SIM_JOBS", "two")]).unwrap_err();
     assert_eq!(wrong, "LITEN_SIM_JOBS: `two` is not a whole number");
 }

@@ -124,6 +124,7 @@ impl World {
         let text = format!("{}/{name}/{of_that_name}", host.name);
         let actor = &mut self.actors[id.0];
         actor.entity = entity(&text);
-        actor.name = text;
+        actor.name = text.clone();
+        self.thread_names.insert(entity(&text), text);
     }
 }

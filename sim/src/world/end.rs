@@ -128,7 +128,7 @@ impl World {
 
     /// The threads, links and faults of the run by their entities.
     fn names_of_entities(&self) -> HashMap<u64, String> {
-        let threads = self.actors.iter().map(|actor| (actor.entity, actor.name.clone()));
+        let threads = self.thread_names.iter().map(|(entity, name)| (*entity, name.clone()));
         let hosts = || self.hosts.iter().map(|host| host.name.as_str());
         let links = hosts().flat_map(|from| {
             hosts().map(move |to| (link_entity(from, to), format!("{from} → {to}")))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::World;
-use super::actor::{ActorId, State, Wake};
+use super::actor::{ActorId, State, Waits, Wake};
 use crate::network::HostId;
 
 /// What a host runs from its start. It is called again after a restart, and returns whether it
@@ -71,11 +71,14 @@ impl World {
         self.hosts.iter().all(|host| host.has_ended || !host.is_client)
     }
 
-    fn wake_scenario(&mut self) {
-        if self.clients_ended() {
-            // The scenario is the first actor. It is woken only if it waits for the clients.
-            if matches!(self.actors[0].state, State::Blocked(super::actor::Waits::Clients)) {
-                self.make_ready(ActorId(0), Wake::Ready);
+    /// Wakes those that wait for the clients, if all have ended.
+    fn wake_waiting_for_clients(&mut self) {
+        if !self.clients_ended() {
+            return;
+        }
+        for id in (0..self.actors.len()).map(ActorId) {
+            if matches!(self.actors[id.0].state, State::Blocked(Waits::Clients)) {
+                self.make_ready(id, Wake::Ready);
             }
         }
     }
@@ -129,7 +132,8 @@ impl World {
             self.with_network(|net, moment| net.crash(moment, network));
         }
         self.hosts[host].has_ended = true;
-        self.wake_scenario();
+        self.hosts[host].is_paused = false;
+        self.wake_waiting_for_clients();
     }
 }
 

@@ -210,3 +210,29 @@ async fn blocking_jobs(count: u32) {
         liten::time::sleep(SECOND / 1_000).await;
     }
 }
+
+#[test]
+fn a_host_that_crashes_while_it_is_paused_starts_again() {
+    check(5, |sim| {
+        sim.host("server", beats);
+        sim.pause("server");
+        sim.crash("server");
+        sim.restart("server");
+        sleep(SECOND);
+        sim.client("client", || {
+            assert_eq!(longest_gap(SECOND).1, None);
+        });
+    });
+}
+
+#[test]
+fn a_host_may_let_faults_happen_too() {
+    check(5, |sim| {
+        sim.host("server", beats);
+        sim.client("client", move || {
+            sleep(SECOND);
+            sim.crash("server");
+            assert!(sim.has_ended("server"));
+        });
+    });
+}

@@ -59,7 +59,7 @@ fn two_locks_in_two_orders() {
 #[test]
 fn a_thread_that_never_gives_its_turn_back() {
     let said = report(|| {
-        Check::new().seeds(1).minimise_seconds(0).run(|sim| {
+        Check::new().seeds(1).minimise_for(Duration::ZERO).run(|sim| {
             sim.client("program", || {
                 loop {
                     std::hint::spin_loop();
@@ -128,7 +128,8 @@ fn a_panic_of_a_task_that_nobody_awaits() {
 #[test]
 fn a_run_that_goes_on_and_on() {
     let said = report(|| {
-        let check = Check::new().seeds(1).minimise_seconds(0).real_seconds(3);
+        let check =
+            Check::new().seeds(1).minimise_for(Duration::ZERO).real_limit(Duration::from_secs(3));
         check.limit(Duration::from_secs(1_000_000_000)).run(|sim| {
             sim.client("program", || {
                 loop {

@@ -70,20 +70,47 @@ fn datagrams_are_lost_and_doubled_but_never_changed() {
             }
         });
         sim.set_loss(0.2);
+        sim.set_duplicates(0.5);
         sim.client("client", || {
             let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
             socket.connect("server:53").unwrap();
             socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
-            let mut answered = 0;
+            let mut answers = [0; 100];
             for i in 0..100_u8 {
-                if socket.send(&[i; 500]).is_ok()
-                    && let Ok(length) = socket.recv(&mut [0; 2_000])
-                {
+                socket.send(&[i; 500]).unwrap();
+                let mut bytes = [0; 2_000];
+                while let Ok(length) = socket.recv(&mut bytes) {
                     assert_eq!(length, 500);
-                    answered += 1;
+                    answers[usize::from(bytes[0])] += 1;
                 }
             }
-            assert!(answered > 30, "{answered}");
+            let (lost, doubled) = (answers.contains(&0), answers.iter().any(|count| *count > 1));
+            assert!(lost && doubled, "{answers:?}");
         });
+    });
+}
+
+#[test]
+fn a_narrow_link_takes_its_time_and_a_held_one_loses_nothing() {
+    check(10, |sim| {
+        sim.host("server", echo);
+        sim.set_bandwidth(100_000);
+        sim.client("client", || {
+            thread::sleep(Duration::from_millis(100));
+            let begun = std::time::Instant::now();
+            let mut stream = TcpStream::connect("server:80").unwrap();
+            stream.write_all(&[7; 100_000]).unwrap();
+            stream.shutdown(Shutdown::Write).unwrap();
+            let mut got = Vec::new();
+            stream.read_to_end(&mut got).unwrap();
+            assert_eq!(got, [7; 100_000]);
+            // A second there, a second back, and the rest of the three for which nothing came.
+            let lasted = begun.elapsed();
+            assert!(lasted > Duration::from_secs(3), "{lasted:?}");
+        });
+        thread::sleep(Duration::from_millis(500));
+        sim.hold("server", "client");
+        thread::sleep(Duration::from_secs(3));
+        sim.release("server", "client");
     });
 }

@@ -138,7 +138,7 @@ fn the_order_of_threads_differs_from_seed_to_seed() {
     // Each order of three threads is that of some seed.
     for wanted in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         let found = std::panic::catch_unwind(|| {
-            let check = Check::new().seeds(300).minimise_seconds(0);
+            let check = Check::new().seeds(300).minimise_for(Duration::ZERO);
             check.run(move |sim| {
                 sim.client("program", move || {
                     let order = Arc::new(Mutex::new(Vec::new()));

@@ -279,10 +279,10 @@ impl Network {
     /// `None` is what `getpeername` answers with `ENOTCONN`.
     pub(crate) fn peer_address(&self, id: SocketId) -> Option<SocketAddr> {
         let socket = self.at(id);
-        if let Body::Stream(stream) = &socket.body {
-            if matches!(stream.state, State::Closed | State::SynSent) {
-                return None;
-            }
+        if let Body::Stream(stream) = &socket.body
+            && matches!(stream.state, State::Closed | State::SynSent)
+        {
+            return None;
         }
         socket.peer.map(|peer| shown(socket.version, peer))
     }

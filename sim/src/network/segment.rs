@@ -185,10 +185,10 @@ impl Network {
         if segment.syn {
             return self.send_ack(moment, id);
         }
-        if let Some(ack) = segment.ack {
-            if !self.acknowledge(moment, id, ack, &segment) {
-                return;
-            }
+        if let Some(ack) = segment.ack
+            && !self.acknowledge(moment, id, ack, &segment)
+        {
+            return;
         }
         let news = segment.end() > expected;
         if news && !segment.data.is_empty() && self.refuses_data(id) {

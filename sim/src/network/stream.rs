@@ -482,10 +482,10 @@ impl Network {
     }
 
     pub(super) fn leave_connection(&mut self, id: SocketId) {
-        if let Some(key) = self.connection_key(id) {
-            if self.connections.get(&key) == Some(&id) {
-                self.connections.remove(&key);
-            }
+        if let Some(key) = self.connection_key(id)
+            && self.connections.get(&key) == Some(&id)
+        {
+            self.connections.remove(&key);
         }
     }
 }

@@ -160,10 +160,11 @@ impl Network {
         if length == 0 {
             return None;
         }
-        if length > 1 && cut != Chance::NEVER {
-            if let Some(mut draw) = moment.choices.disturbs(Kind::Cut, entity, cut) {
-                length = 1 + draw.below(length - 1);
-            }
+        if length > 1
+            && cut != Chance::NEVER
+            && let Some(mut draw) = moment.choices.disturbs(Kind::Cut, entity, cut)
+        {
+            length = 1 + draw.below(length - 1);
         }
         let start = (stream.next - stream.base) as usize;
         let data = stream.outbox.range(start..start + length as usize).copied().collect();

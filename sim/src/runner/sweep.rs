@@ -93,7 +93,9 @@ fn work(
         }
         let Some(seed) = plan.first.checked_add(place) else { return Ok(()) };
         let mut runs = vec![launcher.run(seed, &plan.mask)?];
-        if runs[0].report.passed() && plan.compare.is_some_and(|one_in| place % one_in == 0) {
+        if runs[0].report.passed()
+            && plan.compare.is_some_and(|one_in| place.is_multiple_of(one_in))
+        {
             runs.push(launcher.run(seed, &plan.mask)?);
         }
         if plan.show_output {

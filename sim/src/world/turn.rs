@@ -212,7 +212,7 @@ impl World {
         self.actors[next.0].state = State::Running;
         let fact = self.actors[next.0].entity ^ self.now;
         self.choices.note(fact);
-        if self.choices.decisions() % PREFIX == 0 {
+        if self.choices.decisions().is_multiple_of(PREFIX) {
             let prefix = (self.choices.decisions(), self.choices.hash());
             self.prefixes.push(prefix);
         }

@@ -71,7 +71,7 @@ pub(crate) fn leave(report: &ChildReport) -> ! {
 
 fn watch() -> ! {
     let (mut seen, mut looks_at_it, mut looks) = (0, 0, 0);
-    let most = real_seconds().map_or(u32::MAX, |seconds| looks_of(seconds));
+    let most = real_seconds().map_or(u32::MAX, looks_of);
     loop {
         std::thread::sleep(LOOK);
         // Relaxed: see `count_progress`.

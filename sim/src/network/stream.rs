@@ -4,7 +4,7 @@
 //!
 //! | State       | connect         | listen | accept | read     | write  | shutdown(write) | close          |
 //! |-------------|-----------------|--------|--------|----------|--------|-----------------|----------------|
-//! | Closed      | SYN → SynSent   | Listen | EINVAL | [1]      | [2]    | ENOTCONN        | gone           |
+//! | Closed      | SYN → SynSent   | Listen | EINVAL | (1)      | (2)    | ENOTCONN        | gone           |
 //! | Listen      | EISCONN         | Listen | a peer | ENOTCONN | EPIPE  | nothing         | gone, RST      |
 //! | SynSent     | EALREADY        | EINVAL | EINVAL | EAGAIN   | EAGAIN | → Closed        | gone           |
 //! | Established | 0 once, EISCONN | EINVAL | EINVAL | bytes    | bytes  | FIN → FinWait1  | FIN → FinWait1 |
@@ -13,8 +13,8 @@
 //! | Closing     | 0 once, EISCONN | EINVAL | EINVAL | bytes, 0 | EPIPE  | nothing         | stays          |
 //! | LastAck     | 0 once, EISCONN | EINVAL | EINVAL | bytes, 0 | EPIPE  | nothing         | stays          |
 //!
-//! [1] Bytes that are left, then 0 if the peer sent its FIN, then the error once, then 0. ENOTCONN
-//! if there was no connection. [2] The error once, then EPIPE.
+//! (1) Bytes that are left, then 0 if the peer sent its FIN, then the error once, then 0. ENOTCONN
+//! if there was no connection. (2) The error once, then EPIPE.
 //!
 //! A close with unread bytes sends a RST in each state that has a peer, and so does a close with
 //! `SO_LINGER` of 0.

@@ -81,11 +81,14 @@ impl Options {
     fn check_sim(&mut self, entry: Entry, seen: &[Ident], errors: &mut Vec<Error>) {
         let find = |name: &str| seen.iter().find(|key| *key == name);
         let Some(sim) = find("sim") else {
-            for key in [find("seeds"), find("workers")].into_iter().flatten() {
-                errors.push(Error::new(
-                    key.span(),
-                    format!("`{key}` needs `sim`: it is about simulation"),
-                ));
+            if let Some(seeds) = find("seeds") {
+                errors
+                    .push(Error::new(seeds.span(), "`seeds` needs `sim`: it is about simulation"));
+            }
+            if let Some(workers) = find("workers") {
+                let message =
+                    "`workers` needs `sim`; without it the number of workers is `worker_threads`";
+                errors.push(Error::new(workers.span(), message));
             }
             self.sim = None;
             return;

@@ -22,6 +22,7 @@ mod epoll;
 mod files;
 mod futex;
 mod names;
+mod number;
 mod option;
 mod pair;
 mod poll;

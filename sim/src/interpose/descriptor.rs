@@ -48,7 +48,7 @@ pub(super) fn wait_for(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn close(fd: c_int) -> c_int {
+pub(super) unsafe extern "C" fn close(fd: c_int) -> c_int {
     if object(fd).is_some() {
         lock().forget_descriptor(fd);
     }
@@ -73,7 +73,7 @@ fn replaced(fd: c_int, copy: c_int) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn dup(fd: c_int) -> c_int {
+pub(super) unsafe extern "C" fn dup(fd: c_int) -> c_int {
     // SAFETY: the caller's contract is the C library's.
     copied(fd, unsafe { real::dup(fd) })
 }
@@ -89,7 +89,7 @@ unsafe extern "C" fn dup2(fd: c_int, to: c_int) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn dup3(fd: c_int, to: c_int, flags: c_int) -> c_int {
+pub(super) unsafe extern "C" fn dup3(fd: c_int, to: c_int, flags: c_int) -> c_int {
     // SAFETY: the caller's contract is the C library's.
     replaced(fd, unsafe { real::dup3(fd, to, flags) })
 }

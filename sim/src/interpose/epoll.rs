@@ -19,7 +19,7 @@ use crate::world::actor::ActorId;
 use crate::world::{World, lock, turn};
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn epoll_create1(flags: c_int) -> c_int {
+pub(super) unsafe extern "C" fn epoll_create1(flags: c_int) -> c_int {
     let me = turn::step();
     // SAFETY: the call takes no pointers.
     let fd = unsafe { real::epoll_create1(flags) };
@@ -39,7 +39,7 @@ unsafe extern "C" fn epoll_create(size: c_int) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn epoll_ctl(
+pub(super) unsafe extern "C" fn epoll_ctl(
     epoll: c_int,
     operation: c_int,
     fd: c_int,
@@ -165,7 +165,7 @@ unsafe extern "C" fn epoll_wait(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn epoll_pwait(
+pub(super) unsafe extern "C" fn epoll_pwait(
     epoll: c_int,
     events: *mut epoll_event,
     room: c_int,

@@ -19,7 +19,7 @@ fn is_batching(level: c_int, name: c_int) -> bool {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn getsockopt(
+pub(super) unsafe extern "C" fn getsockopt(
     fd: c_int,
     level: c_int,
     name: c_int,
@@ -52,7 +52,7 @@ unsafe extern "C" fn getsockopt(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn setsockopt(
+pub(super) unsafe extern "C" fn setsockopt(
     fd: c_int,
     level: c_int,
     name: c_int,

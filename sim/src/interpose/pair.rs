@@ -25,7 +25,7 @@ unsafe extern "C" fn pipe(fds: *mut c_int) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pipe2(fds: *mut c_int, flags: c_int) -> c_int {
+pub(super) unsafe extern "C" fn pipe2(fds: *mut c_int, flags: c_int) -> c_int {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         let me = turn::step();
@@ -43,7 +43,7 @@ unsafe extern "C" fn pipe2(fds: *mut c_int, flags: c_int) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn socketpair(
+pub(super) unsafe extern "C" fn socketpair(
     domain: c_int,
     kind: c_int,
     protocol: c_int,
@@ -68,7 +68,7 @@ unsafe extern "C" fn socketpair(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn eventfd(count: c_uint, flags: c_int) -> c_int {
+pub(super) unsafe extern "C" fn eventfd(count: c_uint, flags: c_int) -> c_int {
     let me = turn::step();
     // SAFETY: the call takes no pointers.
     let fd = unsafe { real::eventfd(count, flags) };

@@ -21,7 +21,7 @@ use crate::world::actor::ActorId;
 use crate::world::{World, lock, turn};
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
+pub(super) unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         if turn::step().is_none() {
@@ -76,7 +76,7 @@ fn reuse_of(fd: c_int) -> (bool, bool) {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn bind(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int {
+pub(super) unsafe extern "C" fn bind(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         let Some((_, id)) = object(fd) else { return real::bind(fd, to, length) };
@@ -102,7 +102,7 @@ fn bind_to(fd: c_int, id: ObjectId, to: Address) -> Result<(), Errno> {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
+pub(super) unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
     let Some((_, id)) = object(fd) else {
         // SAFETY: the caller's contract is the C library's.
         return unsafe { real::listen(fd, backlog) };
@@ -127,7 +127,11 @@ fn longest_queue(backlog: c_int) -> usize {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn connect(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int {
+pub(super) unsafe extern "C" fn connect(
+    fd: c_int,
+    to: *const sockaddr,
+    length: socklen_t,
+) -> c_int {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         let Some((me, id)) = object(fd) else { return real::connect(fd, to, length) };
@@ -185,7 +189,7 @@ unsafe extern "C" fn accept(fd: c_int, from: *mut sockaddr, length: *mut socklen
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn accept4(
+pub(super) unsafe extern "C" fn accept4(
     fd: c_int,
     from: *mut sockaddr,
     length: *mut socklen_t,
@@ -244,7 +248,7 @@ fn placeholder(domain: c_int, flags: c_int) -> Result<c_int, Errno> {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
+pub(super) unsafe extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
     let Some((_, id)) = object(fd) else {
         // SAFETY: the caller's contract is the C library's.
         return unsafe { real::shutdown(fd, how) };
@@ -295,7 +299,11 @@ fn peer_name(id: ObjectId) -> Result<Address, Errno> {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn getsockname(fd: c_int, into: *mut sockaddr, length: *mut socklen_t) -> c_int {
+pub(super) unsafe extern "C" fn getsockname(
+    fd: c_int,
+    into: *mut sockaddr,
+    length: *mut socklen_t,
+) -> c_int {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         let Some((_, id)) = object(fd) else { return real::getsockname(fd, into, length) };
@@ -308,6 +316,16 @@ unsafe extern "C" fn getsockname(fd: c_int, into: *mut sockaddr, length: *mut so
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn getpeername(fd: c_int, into: *mut sockaddr, length: *mut socklen_t) -> c_int {
+    // SAFETY: the caller's contract is the C library's.
+    unsafe { tell_peer(fd, into, length) }
+}
+
+/// `getpeername`, also for a program whose own function of that name makes the call by its number.
+///
+/// # Safety
+///
+/// As for the C library's `getpeername`.
+pub(super) unsafe fn tell_peer(fd: c_int, into: *mut sockaddr, length: *mut socklen_t) -> c_int {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         let Some((_, id)) = object(fd) else { return real::getpeername(fd, into, length) };

@@ -262,7 +262,7 @@ fn room(parts: &[iovec]) -> usize {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn read(fd: c_int, into: *mut c_void, length: size_t) -> ssize_t {
+pub(super) unsafe extern "C" fn read(fd: c_int, into: *mut c_void, length: size_t) -> ssize_t {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         let Some((me, id)) = object(fd) else { return real::read(fd, into, length) };
@@ -275,7 +275,7 @@ unsafe extern "C" fn read(fd: c_int, into: *mut c_void, length: size_t) -> ssize
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
+pub(super) unsafe extern "C" fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         let Some((me, id)) = object(fd) else { return real::write(fd, from, length) };
@@ -285,7 +285,7 @@ unsafe extern "C" fn write(fd: c_int, from: *const c_void, length: size_t) -> ss
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn readv(fd: c_int, list: *const iovec, count: c_int) -> ssize_t {
+pub(super) unsafe extern "C" fn readv(fd: c_int, list: *const iovec, count: c_int) -> ssize_t {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         let Some((me, id)) = object(fd) else { return real::readv(fd, list, count) };
@@ -303,7 +303,7 @@ unsafe extern "C" fn readv(fd: c_int, list: *const iovec, count: c_int) -> ssize
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn writev(fd: c_int, list: *const iovec, count: c_int) -> ssize_t {
+pub(super) unsafe extern "C" fn writev(fd: c_int, list: *const iovec, count: c_int) -> ssize_t {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         let Some((me, id)) = object(fd) else { return real::writev(fd, list, count) };
@@ -320,7 +320,7 @@ unsafe extern "C" fn recv(fd: c_int, into: *mut c_void, length: size_t, flags: c
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn recvfrom(
+pub(super) unsafe extern "C" fn recvfrom(
     fd: c_int,
     into: *mut c_void,
     length: size_t,
@@ -353,7 +353,7 @@ unsafe extern "C" fn send(fd: c_int, from: *const c_void, length: size_t, flags:
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sendto(
+pub(super) unsafe extern "C" fn sendto(
     fd: c_int,
     from: *const c_void,
     length: size_t,
@@ -393,7 +393,7 @@ unsafe fn destination(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
+pub(super) unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         let Some((me, id)) = object(fd) else { return real::recvmsg(fd, message, flags) };
@@ -416,7 +416,11 @@ unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> s
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
+pub(super) unsafe extern "C" fn sendmsg(
+    fd: c_int,
+    message: *const msghdr,
+    flags: c_int,
+) -> ssize_t {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         let Some((me, id)) = object(fd) else { return real::sendmsg(fd, message, flags) };

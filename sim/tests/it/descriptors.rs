@@ -1,6 +1,8 @@
 //! Pipes, Unix sockets and copies of descriptors.
 
 use std::io::{ErrorKind, Read, Write, pipe};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread;
 
@@ -117,6 +119,29 @@ fn a_closed_copy_does_not_take_the_registration_of_its_successor() {
                 peer.write_all(&[1]).unwrap();
                 watched.readable().await.unwrap().retain_ready();
             });
+        });
+    });
+}
+
+#[test]
+fn calls_by_their_numbers_are_those_by_their_names() {
+    check(5, |sim| {
+        sim.client("program", || {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let mut far = listener.accept().unwrap().0;
+            let (mut address, mut length) = ([0_u8; 128], 128_u32);
+            // SAFETY: the places have as many bytes as the calls are told.
+            unsafe {
+                let (into, room) = (address.as_mut_ptr(), &raw mut length);
+                let fd = near.as_raw_fd();
+                assert_eq!(libc::syscall(libc::SYS_getpeername, fd, into, room), 0);
+                assert_eq!(libc::syscall(libc::SYS_write, fd, b"abc".as_ptr(), 3_usize), 3);
+            }
+            assert_eq!(length, 16);
+            let mut got = [0; 3];
+            far.read_exact(&mut got).unwrap();
+            assert_eq!(&got, b"abc");
         });
     });
 }

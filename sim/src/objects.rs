@@ -14,6 +14,7 @@ use crate::real;
 use crate::world::World;
 use crate::world::actor::{ActorId, Wake};
 
+pub(crate) mod datagrams;
 pub(crate) mod epoll;
 pub(crate) mod event;
 pub(crate) mod pipe;
@@ -63,7 +64,8 @@ pub(crate) struct Objects {
     of_descriptor: BTreeMap<c_int, ObjectId>,
     of_socket: BTreeMap<SocketId, ObjectId>,
     pub(crate) pipes: Vec<Pipe>,
-    pub(crate) unix_names: BTreeMap<(usize, Vec<u8>), ObjectId>,
+    /// By host and name. A path whose socket is closed stays, without one.
+    pub(crate) unix_names: BTreeMap<(usize, Vec<u8>), Option<ObjectId>>,
 }
 
 impl Objects {
@@ -83,12 +85,23 @@ impl Objects {
         self.slots.get_mut(id.0)?.as_mut()
     }
 
+    pub(crate) fn all(&self) -> Vec<ObjectId> {
+        let slots = self.slots.iter().enumerate();
+        slots.filter(|(_, slot)| slot.is_some()).map(|(index, _)| ObjectId(index)).collect()
+    }
+
     /// Lets one more descriptor stand for `id`.
     fn attach(&mut self, fd: c_int, id: ObjectId) {
         if let Some(object) = self.get_mut(id) {
             object.descriptors.push(fd);
             self.of_descriptor.insert(fd, id);
         }
+    }
+}
+
+impl Object {
+    pub(crate) fn take_waiters(&mut self) -> Vec<ActorId> {
+        std::mem::take(&mut self.waiters)
     }
 }
 

@@ -130,6 +130,7 @@ real! {
     fn timerfd_create(clock: c_int, flags: c_int) -> c_int;
     fn timerfd_gettime(fd: c_int, now: *mut itimerspec) -> c_int;
     fn timerfd_settime(fd: c_int, flags: c_int, new: *const itimerspec, old: *mut itimerspec) -> c_int;
+    fn unlink(path: *const c_char) -> c_int;
     fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t;
     fn writev(fd: c_int, parts: *const iovec, count: c_int) -> ssize_t;
 }

@@ -8,6 +8,7 @@ use libc::{ENOENT, pid_t};
 use super::fail;
 use crate::real;
 use crate::world::actor::current;
+use crate::world::lock;
 
 /// Folders whose files show what threads do, how busy the machine is, and what it is allowed. The
 /// maps of memory stay: stack traces are made with them, and runs have the same.
@@ -68,6 +69,17 @@ unsafe extern "C" fn posix_spawn(
     }
     // SAFETY: the caller's contract is the C library's.
     unsafe { real::posix_spawn(process, path, actions, attributes, arguments, environment) }
+}
+
+/// A path that a socket is bound to is no file: the run alone knows it.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn unlink(path: *const c_char) -> c_int {
+    // SAFETY: the caller gave a string.
+    if current().is_some() && lock().unlink_unix(unsafe { CStr::from_ptr(path) }.to_bytes()) {
+        return 0;
+    }
+    // SAFETY: the caller's contract is the C library's.
+    unsafe { real::unlink(path) }
 }
 
 /// Starting another program: `posix_spawn` returns its error.

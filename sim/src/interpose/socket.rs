@@ -47,11 +47,15 @@ impl World {
     fn add_socket(&mut self, fd: c_int, domain: c_int, kind: c_int) -> Result<ObjectId, Errno> {
         let transport = match kind {
             SOCK_STREAM => Transport::Stream,
-            SOCK_DGRAM if domain != AF_UNIX => Transport::Datagram,
+            SOCK_DGRAM => Transport::Datagram,
             _ => return Err(EAFNOSUPPORT),
         };
         if domain == AF_UNIX {
-            return Ok(self.add_object(fd, Kind::Unix(UnixSocket::default())));
+            let socket = match transport {
+                Transport::Stream => UnixSocket::default(),
+                Transport::Datagram => UnixSocket::of_datagrams(),
+            };
+            return Ok(self.add_object(fd, Kind::Unix(socket)));
         }
         let version = if domain == AF_INET { Version::V4 } else { Version::V6 };
         let host = self.hosts[self.running_host()].network;
@@ -137,6 +141,9 @@ pub(super) unsafe extern "C" fn connect(
         let Some((me, id)) = object(fd) else { return real::connect(fd, to, length) };
         if !to.is_null() && i32::from((*to).sa_family) == AF_UNSPEC {
             let mut world = lock();
+            if matches!(world.kind_mut(id), Ok(Kind::Unix(_))) {
+                return answer(world.connect_datagrams(id, None).map(|()| 0));
+            }
             let socket = match world.socket_of(id) {
                 Ok(socket) => socket,
                 Err(errno) => return fail(errno),

@@ -91,6 +91,10 @@ impl World {
                 let pipe = *pipe;
                 self.read_pipe(pipe, into, peek).map(stream)
             }
+            Kind::Unix(socket) if socket.has_datagrams() => {
+                let (length, whole, name) = self.take_datagram(id, into, peek)?;
+                Ok(Received { length, whole, from: name.map(Address::Unix) })
+            }
             Kind::Unix(_) => self.read_unix(id, into, peek).map(stream),
             Kind::Socket(socket) => {
                 let socket = *socket;
@@ -108,12 +112,7 @@ impl World {
         }
     }
 
-    fn send(
-        &mut self,
-        id: ObjectId,
-        from: &[u8],
-        to: Option<std::net::SocketAddr>,
-    ) -> Result<usize, Errno> {
+    fn send(&mut self, id: ObjectId, from: &[u8], to: Option<&Address>) -> Result<usize, Errno> {
         match self.kind_mut(id)? {
             Kind::Event(event) => {
                 let number =
@@ -126,12 +125,22 @@ impl World {
                 let pipe = *pipe;
                 self.write_pipe(pipe, from)
             }
+            Kind::Unix(socket) if socket.has_datagrams() => match to {
+                Some(Address::Internet(_)) => Err(EINVAL),
+                Some(Address::Unix(name)) => self.send_datagram(id, from, Some(name)),
+                None => self.send_datagram(id, from, None),
+            },
             Kind::Unix(_) => self.write_unix(id, from),
             Kind::Socket(socket) => {
                 let socket = *socket;
                 if self.network.transport(socket) == Transport::Stream {
                     return self.with_network(|net, moment| net.write(moment, socket, from));
                 }
+                let to = match to {
+                    Some(Address::Unix(_)) => return Err(EINVAL),
+                    Some(Address::Internet(to)) => Some(*to),
+                    None => None,
+                };
                 self.with_network(|net, moment| net.send_to(moment, socket, from, to))
             }
             Kind::Timer(_) | Kind::Epoll(_) => Err(EINVAL),
@@ -143,7 +152,8 @@ impl World {
     fn is_bytes(&self, id: ObjectId) -> bool {
         match self.objects.get(id).map(|object| &object.kind) {
             Some(Kind::Socket(socket)) => self.network.transport(*socket) == Transport::Stream,
-            Some(Kind::PipeWriter(_) | Kind::Unix(_)) => true,
+            Some(Kind::Unix(socket)) => !socket.has_datagrams(),
+            Some(Kind::PipeWriter(_)) => true,
             _ => false,
         }
     }
@@ -180,7 +190,7 @@ fn send_call(
     id: ObjectId,
     from: &[u8],
     flags: c_int,
-    to: Option<std::net::SocketAddr>,
+    to: Option<&Address>,
 ) -> Result<usize, Errno> {
     let call = Call { me, fd, id, flags, bound: SO_SNDTIMEO };
     let mut sent = call.run(|world| world.send(id, from, to))?;
@@ -371,25 +381,19 @@ pub(super) unsafe extern "C" fn sendto(
             Ok(to) => to,
             Err(errno) => return fail(errno) as ssize_t,
         };
-        answer_size(send_call(me, fd, id, from, flags, to))
+        answer_size(send_call(me, fd, id, from, flags, to.as_ref()))
     }
 }
 
 /// # Safety
 ///
 /// `to` is null or has so many bytes.
-unsafe fn destination(
-    to: *const sockaddr,
-    length: socklen_t,
-) -> Result<Option<std::net::SocketAddr>, Errno> {
+unsafe fn destination(to: *const sockaddr, length: socklen_t) -> Result<Option<Address>, Errno> {
     if to.is_null() || length == 0 {
         return Ok(None);
     }
     // SAFETY: as above.
-    match unsafe { address::read(to, length)? } {
-        Address::Internet(to) => Ok(Some(to)),
-        Address::Unix(_) => Err(EINVAL),
-    }
+    unsafe { address::read(to, length) }.map(Some)
 }
 
 #[unsafe(no_mangle)]
@@ -433,7 +437,7 @@ pub(super) unsafe extern "C" fn sendmsg(
             }
         }
         match destination(message.msg_name.cast(), message.msg_namelen) {
-            Ok(to) => answer_size(send_call(me, fd, id, &bytes, flags, to)),
+            Ok(to) => answer_size(send_call(me, fd, id, &bytes, flags, to.as_ref())),
             Err(errno) => fail(errno) as ssize_t,
         }
     }

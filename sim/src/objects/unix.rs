@@ -1,11 +1,17 @@
-//! Unix sockets: streams between two ends on one host, connected in pairs or by a name.
+//! Unix sockets on one host, connected in pairs or by a name. Their streams are here, their
+//! datagrams in `datagrams.rs`.
 
 use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use libc::{
-    EADDRINUSE, EAGAIN, ECONNREFUSED, EINVAL, EISCONN, ENOENT, ENOTCONN, EOPNOTSUPP, EPIPE,
+    EADDRINUSE, EAGAIN, ECONNREFUSED, ECONNRESET, EINVAL, EISCONN, ENOENT, ENOTCONN, EOPNOTSUPP,
+    EPIPE, EPROTOTYPE,
 };
 
+use super::datagrams::Datagrams;
 use super::pipe::PipeId;
 use super::{ERR, HUP, IN, Kind, OUT, ObjectId, RDHUP};
 use crate::network::Errno;
@@ -16,6 +22,8 @@ pub(crate) struct UnixSocket {
     pub(crate) name: Option<Vec<u8>>,
     pub(crate) peer_name: Option<Vec<u8>>,
     pub(crate) state: UnixState,
+    /// Left for the next call.
+    pub(crate) error: Errno,
 }
 
 #[derive(Default)]
@@ -34,51 +42,72 @@ pub(crate) enum UnixState {
         receive: PipeId,
         send: PipeId,
     },
+    Datagrams(Datagrams),
 }
 
 impl UnixSocket {
     pub(crate) fn is_connected(&self) -> bool {
-        matches!(self.state, UnixState::Connected { .. })
+        match &self.state {
+            UnixState::Connected { .. } => true,
+            UnixState::Datagrams(datagrams) => datagrams.peer.is_some(),
+            _ => false,
+        }
+    }
+
+    pub(crate) fn of_datagrams() -> Self {
+        Self { state: UnixState::Datagrams(Datagrams::default()), ..Self::default() }
+    }
+
+    pub(crate) fn has_datagrams(&self) -> bool {
+        matches!(self.state, UnixState::Datagrams(_))
     }
 }
 
 impl World {
     pub(crate) fn unix_unread(&self, socket: &UnixSocket) -> usize {
-        match socket.state {
+        match &socket.state {
             UnixState::Connected { receive, .. } => self.objects.pipes[receive.0].unread(),
+            UnixState::Datagrams(datagrams) => datagrams.first_length(),
             _ => 0,
         }
     }
 
     pub(crate) fn unix_readiness(&self, socket: &UnixSocket) -> u32 {
-        match &socket.state {
-            UnixState::Fresh => OUT | HUP,
-            UnixState::Listening { queue, .. } => {
-                if queue.is_empty() {
-                    0
-                } else {
-                    IN
+        let failed = if socket.error == 0 { 0 } else { ERR };
+        failed
+            | match &socket.state {
+                UnixState::Datagrams(datagrams) => self.datagrams_readiness(datagrams),
+                UnixState::Fresh => OUT | HUP,
+                UnixState::Listening { queue, .. } => {
+                    if queue.is_empty() {
+                        0
+                    } else {
+                        IN
+                    }
+                }
+                UnixState::Connected { receive, send } => {
+                    let pipes = &self.objects.pipes;
+                    let mut bits = pipes[receive.0].reader_readiness() & IN;
+                    bits |= pipes[send.0].writer_readiness() & OUT;
+                    let no_reads = pipes[receive.0].writer.is_none();
+                    let no_writes =
+                        pipes[send.0].reader.is_none() || pipes[send.0].writer.is_none();
+                    if no_reads {
+                        bits |= IN | RDHUP;
+                    }
+                    if no_reads && no_writes {
+                        bits |= HUP;
+                    }
+                    bits
                 }
             }
-            UnixState::Connected { receive, send } => {
-                let pipes = &self.objects.pipes;
-                let mut bits = pipes[receive.0].reader_readiness() & IN;
-                bits |= pipes[send.0].writer_readiness() & OUT;
-                let (no_more, nobody) =
-                    (pipes[receive.0].writer.is_none(), pipes[send.0].reader.is_none());
-                if no_more {
-                    bits |= IN | RDHUP;
-                }
-                if no_more && nobody {
-                    bits |= HUP;
-                }
-                bits
-            }
-        }
     }
 
     /// Connects two fresh sockets with each other.
     pub(crate) fn pair_unix(&mut self, one: ObjectId, other: ObjectId) {
+        if self.unix_mut(one).is_ok_and(|socket| socket.has_datagrams()) {
+            return self.pair_datagrams(one, other);
+        }
         let (forth, back) = (self.add_pipe(), self.add_pipe());
         self.join_unix(one, back, forth);
         self.join_unix(other, forth, back);
@@ -93,25 +122,46 @@ impl World {
         }
     }
 
-    fn unix_mut(&mut self, id: ObjectId) -> Result<&mut UnixSocket, Errno> {
+    pub(crate) fn unix_mut(&mut self, id: ObjectId) -> Result<&mut UnixSocket, Errno> {
         match self.kind_mut(id)? {
             Kind::Unix(socket) => Ok(socket),
             _ => Err(EINVAL),
         }
     }
 
+    /// A path is bound in the run only, which makes no file. It is taken until it is unlinked.
     pub(crate) fn bind_unix(&mut self, id: ObjectId, name: Vec<u8>) -> Result<(), Errno> {
         let key = (self.running_host_of(id), name.clone());
-        if self.objects.unix_names.contains_key(&key) {
+        let path = path_of(&name);
+        if self.objects.unix_names.contains_key(&key) || path.is_some_and(Path::exists) {
             return Err(EADDRINUSE);
+        }
+        let parent = path.and_then(Path::parent).filter(|parent| !parent.as_os_str().is_empty());
+        if parent.is_some_and(|parent| !parent.exists()) {
+            return Err(ENOENT);
         }
         let socket = self.unix_mut(id)?;
         if socket.name.is_some() {
             return Err(EINVAL);
         }
         socket.name = Some(name);
-        self.objects.unix_names.insert(key, id);
+        self.objects.unix_names.insert(key, Some(id));
         Ok(())
+    }
+
+    /// The socket of this name.
+    pub(crate) fn find_unix(&self, asking: ObjectId, name: &[u8]) -> Result<ObjectId, Errno> {
+        let key = (self.running_host_of(asking), name.to_vec());
+        // A path without a socket does not exist; an abstract name without one refuses.
+        let is_there = path_of(name).is_none_or(Path::exists);
+        let missing = if is_there { ECONNREFUSED } else { ENOENT };
+        self.objects.unix_names.get(&key).ok_or(missing)?.ok_or(ECONNREFUSED)
+    }
+
+    /// Removes a path that a socket is or was bound to.
+    pub(crate) fn unlink_unix(&mut self, name: &[u8]) -> bool {
+        let key = (self.running_host(), name.to_vec());
+        self.objects.unix_names.remove(&key).is_some()
     }
 
     fn running_host_of(&self, id: ObjectId) -> usize {
@@ -120,6 +170,9 @@ impl World {
 
     pub(crate) fn listen_unix(&mut self, id: ObjectId, room: usize) -> Result<(), Errno> {
         let socket = self.unix_mut(id)?;
+        if socket.has_datagrams() {
+            return Err(EOPNOTSUPP);
+        }
         if socket.name.is_none() {
             return Err(EINVAL);
         }
@@ -129,13 +182,19 @@ impl World {
                     UnixState::Listening { queue: VecDeque::new(), room, waiting: Vec::new() }
             }
             UnixState::Listening { room: old, .. } => *old = room,
-            UnixState::Connected { .. } => return Err(EINVAL),
+            UnixState::Connected { .. } | UnixState::Datagrams(_) => return Err(EINVAL),
         }
         Ok(())
     }
 
     pub(crate) fn connect_unix(&mut self, id: ObjectId, name: &[u8]) -> Result<(), Errno> {
         let own = self.unix_mut(id)?;
+        if own.has_datagrams() {
+            let peer = self.find_unix(id, name)?;
+            self.connect_datagrams(id, Some(peer))?;
+            self.unix_mut(id)?.peer_name = Some(name.to_vec());
+            return Ok(());
+        }
         if !matches!(own.state, UnixState::Fresh) {
             return Err(if matches!(own.state, UnixState::Connected { .. }) {
                 EISCONN
@@ -144,10 +203,10 @@ impl World {
             });
         }
         let own_name = own.name.clone();
-        let key = (self.running_host_of(id), name.to_vec());
-        // A path without a socket does not exist; an abstract name without one refuses.
-        let missing = if name.first() == Some(&0) { ECONNREFUSED } else { ENOENT };
-        let listener = *self.objects.unix_names.get(&key).ok_or(missing)?;
+        let listener = self.find_unix(id, name)?;
+        if self.unix_mut(listener)?.has_datagrams() {
+            return Err(EPROTOTYPE);
+        }
         let UnixState::Listening { queue, room, waiting } = &mut self.unix_mut(listener)?.state
         else {
             return Err(ECONNREFUSED);
@@ -174,6 +233,7 @@ impl World {
         match &self.unix_mut(listener)?.state {
             UnixState::Listening { queue, .. } if queue.is_empty() => Err(EAGAIN),
             UnixState::Listening { .. } => Ok(()),
+            UnixState::Datagrams(_) => Err(EOPNOTSUPP),
             _ => Err(EINVAL),
         }
     }
@@ -202,17 +262,21 @@ impl World {
         into: &mut [u8],
         peek: bool,
     ) -> Result<usize, Errno> {
-        match self.unix_mut(id)?.state {
-            UnixState::Connected { receive, .. } => self.read_pipe(receive, into, peek),
-            _ => Err(EINVAL),
+        let socket = self.unix_mut(id)?;
+        let UnixState::Connected { receive, .. } = socket.state else { return Err(EINVAL) };
+        let error = socket.error;
+        if error != 0 && self.objects.pipes[receive.0].unread() == 0 {
+            self.unix_mut(id)?.error = 0;
+            return Err(error);
         }
+        self.read_pipe(receive, into, peek)
     }
 
     pub(crate) fn write_unix(&mut self, id: ObjectId, from: &[u8]) -> Result<usize, Errno> {
         let send = match self.unix_mut(id)?.state {
             UnixState::Connected { send, .. } => send,
             UnixState::Listening { .. } => return Err(EOPNOTSUPP),
-            UnixState::Fresh => return Err(ENOTCONN),
+            UnixState::Fresh | UnixState::Datagrams(_) => return Err(ENOTCONN),
         };
         // Its own direction may have been shut down.
         if self.objects.pipes[send.0].writer.is_none() {
@@ -228,6 +292,10 @@ impl World {
         read: bool,
         write: bool,
     ) -> Result<(), Errno> {
+        if self.unix_mut(id)?.has_datagrams() {
+            self.shut_datagrams(id, read, write);
+            return Ok(());
+        }
         let UnixState::Connected { receive, send } = self.unix_mut(id)?.state else {
             return Err(ENOTCONN);
         };
@@ -245,28 +313,50 @@ impl World {
     }
 
     pub(crate) fn close_unix(&mut self, id: ObjectId, host: usize, socket: UnixSocket) {
-        if let Some(name) = socket.name
-            && self.objects.unix_names.get(&(host, name.clone())) == Some(&id)
-        {
-            self.objects.unix_names.remove(&(host, name));
+        if let Some(name) = socket.name {
+            let is_path = path_of(&name).is_some();
+            let key = (host, name);
+            match self.objects.unix_names.get_mut(&key) {
+                // The file outlives the socket.
+                Some(owner) if is_path && *owner == Some(id) => *owner = None,
+                Some(owner) if *owner == Some(id) => drop(self.objects.unix_names.remove(&key)),
+                _ => {}
+            }
         }
         match socket.state {
             UnixState::Fresh => {}
-            UnixState::Connected { receive, send } => self.part_unix(receive, send),
-            UnixState::Listening { queue, .. } => {
+            UnixState::Datagrams(datagrams) => self.close_datagrams(id, datagrams),
+            UnixState::Connected { receive, send } => {
+                let is_unread = self.objects.pipes[receive.0].unread() > 0;
+                self.part_unix(receive, send, is_unread);
+            }
+            UnixState::Listening { queue, waiting, .. } => {
                 for (receive, send, _) in queue {
-                    self.part_unix(receive, send);
+                    self.part_unix(receive, send, true);
+                }
+                for connecting in waiting {
+                    self.touch(connecting, OUT);
                 }
             }
         }
     }
 
-    fn part_unix(&mut self, receive: PipeId, send: PipeId) {
+    /// One end is closed. The other one is told of a reset, if it has sent what nobody has read.
+    fn part_unix(&mut self, receive: PipeId, send: PipeId, is_reset: bool) {
         let other = self.objects.pipes[receive.0].writer;
         self.close_reader(receive);
         self.close_writer(send);
         if let Some(other) = other {
+            if is_reset && let Ok(socket) = self.unix_mut(other) {
+                socket.error = ECONNRESET;
+            }
             self.touch(other, IN | OUT | HUP | RDHUP | ERR);
         }
     }
+}
+
+/// The path that a name is, unless it is an abstract one.
+fn path_of(name: &[u8]) -> Option<&Path> {
+    let is_path = name.first().is_some_and(|first| *first != 0);
+    is_path.then(|| Path::new(OsStr::from_bytes(name)))
 }

@@ -1,9 +1,9 @@
 //! Pipes, Unix sockets and copies of descriptors.
 
 use std::io::{ErrorKind, Read, Write, pipe};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::thread;
 
 use liten_sim::check;
@@ -142,6 +142,112 @@ fn calls_by_their_numbers_are_those_by_their_names() {
             let mut got = [0; 3];
             far.read_exact(&mut got).unwrap();
             assert_eq!(&got, b"abc");
+        });
+    });
+}
+
+#[test]
+fn unix_datagrams_keep_their_bounds_and_senders() {
+    check(20, |sim| {
+        sim.client("program", || {
+            let folder = std::env::temp_dir();
+            let (one, other) = (folder.join("one"), folder.join("other"));
+            let receiver = UnixDatagram::bind(&one).unwrap();
+            let sender = UnixDatagram::bind(&other).unwrap();
+            assert_eq!(UnixListener::bind(&one).unwrap_err().kind(), ErrorKind::AddrInUse);
+            assert_eq!(
+                UnixStream::connect(&one).unwrap_err().raw_os_error(),
+                Some(libc::EPROTOTYPE)
+            );
+            let sending = thread::spawn(move || {
+                for i in 0..50_u8 {
+                    sender.send_to(&vec![i; usize::from(i) + 1], &one).unwrap();
+                }
+            });
+            for i in 0..50_u8 {
+                let mut bytes = [0; 20];
+                let (length, from) = receiver.recv_from(&mut bytes).unwrap();
+                assert_eq!(length, 20.min(usize::from(i) + 1));
+                assert!(bytes[..length].iter().all(|byte| *byte == i));
+                assert_eq!(from.as_pathname(), Some(other.as_path()));
+            }
+            sending.join().unwrap();
+        });
+    });
+}
+
+#[test]
+fn a_pair_of_unix_datagram_sockets_waits_for_room_and_refuses_when_one_is_gone() {
+    check(20, |sim| {
+        sim.client("program", || {
+            let (near, far) = UnixDatagram::pair().unwrap();
+            let copy = near.try_clone().unwrap();
+            let sending = thread::spawn(move || {
+                for i in 0..1_000_u32 {
+                    copy.send(&i.to_le_bytes()).unwrap();
+                }
+            });
+            for i in 0..1_000_u32 {
+                let mut bytes = [0; 4];
+                assert_eq!(far.recv(&mut bytes).unwrap(), 4);
+                assert_eq!(u32::from_le_bytes(bytes), i);
+            }
+            sending.join().unwrap();
+            drop(far);
+            assert_eq!(near.send(b"x").unwrap_err().kind(), ErrorKind::ConnectionRefused);
+            assert_eq!(near.send(b"x").unwrap_err().kind(), ErrorKind::NotConnected);
+        });
+    });
+}
+
+#[test]
+fn a_path_of_a_closed_unix_socket_refuses_until_it_is_removed() {
+    check(10, |sim| {
+        sim.client("program", || {
+            let path = std::env::temp_dir().join("deserted");
+            assert_eq!(UnixStream::connect(&path).unwrap_err().kind(), ErrorKind::NotFound);
+            drop(UnixListener::bind(&path).unwrap());
+            let refused = UnixStream::connect(&path).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+            assert_eq!(UnixListener::bind(&path).unwrap_err().kind(), ErrorKind::AddrInUse);
+            std::fs::remove_file(&path).unwrap();
+            let _listener = UnixListener::bind(&path).unwrap();
+        });
+    });
+}
+
+#[test]
+fn a_unix_stream_that_is_closed_with_unread_bytes_is_reset() {
+    check(10, |sim| {
+        sim.client("program", || {
+            let (mut near, mut far) = UnixStream::pair().unwrap();
+            near.write_all(b"unread").unwrap();
+            far.write_all(b"last").unwrap();
+            drop(far);
+            let mut bytes = [0; 8];
+            assert_eq!(near.read(&mut bytes).unwrap(), 4);
+            assert_eq!(near.read(&mut bytes).unwrap_err().kind(), ErrorKind::ConnectionReset);
+            assert_eq!(near.read(&mut bytes).unwrap(), 0);
+            assert_eq!(near.write(b"x").unwrap_err().kind(), ErrorKind::BrokenPipe);
+        });
+    });
+}
+
+#[test]
+fn a_unix_stream_that_both_sides_have_ended_is_hung_up() {
+    check(5, |sim| {
+        sim.client("program", || {
+            let (near, far) = UnixStream::pair().unwrap();
+            let hung_up = |fd: &UnixStream| {
+                let mut asked = libc::pollfd { fd: fd.as_raw_fd(), events: 0, revents: 0 };
+                // SAFETY: there is one entry.
+                unsafe { libc::poll(&raw mut asked, 1, 0) };
+                asked.revents & libc::POLLHUP != 0
+            };
+            near.shutdown(Shutdown::Write).unwrap();
+            assert!(!hung_up(&near) && !hung_up(&far));
+            far.shutdown(Shutdown::Write).unwrap();
+            assert!(hung_up(&near) && hung_up(&far));
         });
     });
 }

@@ -4,14 +4,16 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::slice;
 
 use libc::{
-    EAGAIN, EBADF, EINVAL, EMSGSIZE, MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, SO_RCVTIMEO, SO_SNDTIMEO,
-    SOL_SOCKET, iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t, timespec, timeval,
+    EAGAIN, EBADF, EINVAL, EMSGSIZE, MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, SO_RCVTIMEO,
+    SO_SNDTIMEO, SOL_SOCKET, iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t,
+    timespec, timeval,
 };
 
 use super::address::{self, Address};
 use super::descriptor::{is_nonblocking, object, wait_for};
 use super::{answer_size, fail};
 use crate::network::{Errno, Nanos, Transport};
+use crate::objects::unix::{UnixSocket, UnixState};
 use crate::objects::{Kind, ObjectId};
 use crate::real;
 use crate::world::actor::ActorId;
@@ -31,6 +33,10 @@ pub(super) struct Call {
 }
 
 impl Call {
+    fn may_wait(&self) -> bool {
+        self.flags & MSG_DONTWAIT == 0 && !is_nonblocking(self.fd)
+    }
+
     pub(super) fn run<T>(
         &self,
         mut attempt: impl FnMut(&mut World) -> Result<T, Errno>,
@@ -44,7 +50,7 @@ impl Call {
                 other => return other,
             }
             if !waited {
-                if self.flags & MSG_DONTWAIT != 0 || is_nonblocking(self.fd) {
+                if !self.may_wait() {
                     return Err(EAGAIN);
                 }
                 deadline =
@@ -148,6 +154,17 @@ impl World {
         }
     }
 
+    /// Whether it is a socket of datagrams from which nothing is to be read any more.
+    fn ends_waits(&self, id: ObjectId) -> bool {
+        match self.objects.get(id).map(|object| &object.kind) {
+            Some(Kind::Socket(socket)) => self.network.ends_waits(*socket),
+            Some(Kind::Unix(UnixSocket { state: UnixState::Datagrams(datagrams), .. })) => {
+                datagrams.no_reads
+            }
+            _ => false,
+        }
+    }
+
     /// Whether a blocking write to it goes on until everything is written.
     fn is_bytes(&self, id: ObjectId) -> bool {
         match self.objects.get(id).map(|object| &object.kind) {
@@ -177,7 +194,23 @@ fn receive_call(
     flags: c_int,
 ) -> Result<Received, Errno> {
     let call = Call { me, fd, id, flags, bound: SO_RCVTIMEO };
-    let received = call.run(|world| world.receive(id, into, flags & MSG_PEEK != 0))?;
+    let peek = flags & MSG_PEEK != 0;
+    let mut received = call.run(|world| match world.receive(id, into, peek) {
+        // A call that would wait for a datagram finds its socket shut down.
+        Err(EAGAIN) if world.ends_waits(id) && call.may_wait() => {
+            Ok(Received { length: 0, whole: 0, from: None })
+        }
+        other => other,
+    })?;
+    let goes_on = flags & MSG_WAITALL != 0 && !peek && lock().is_bytes(id) && call.may_wait();
+    while goes_on && 0 < received.length && received.length < into.len() {
+        match call.run(|world| world.receive(id, &mut into[received.length..], false)) {
+            Ok(more) if more.length > 0 => received.length += more.length,
+            // What was read counts; the end or the error is found by the next call.
+            _ => break,
+        }
+    }
+    received.whole = received.whole.max(received.length);
     if matches!(lock().objects.get(id).map(|object| &object.kind), Some(Kind::Event(_))) {
         lock().touch(id, crate::objects::OUT);
     }

@@ -76,6 +76,12 @@ impl Network {
         Ok((copied, length, from))
     }
 
+    /// Whether a call that waits for a datagram is at its end.
+    pub(crate) fn ends_waits(&self, id: SocketId) -> bool {
+        let socket = self.at(id);
+        matches!(socket.body, Body::Datagrams(_)) && socket.shut.read
+    }
+
     /// Sends a datagram to `to`, or to the peer.
     pub(crate) fn send_to(
         &mut self,

@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
 use std::thread;
 use std::time::Duration;
 
@@ -112,5 +113,49 @@ fn a_narrow_link_takes_its_time_and_a_held_one_loses_nothing() {
         sim.hold("server", "client");
         thread::sleep(Duration::from_secs(3));
         sim.release("server", "client");
+    });
+}
+
+#[test]
+fn a_wait_for_a_datagram_ends_when_the_socket_is_shut_down() {
+    check(10, |sim| {
+        sim.client("client", || {
+            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            socket.connect(socket.local_addr().unwrap()).unwrap();
+            let waiting = socket.try_clone().unwrap();
+            let waiting = thread::spawn(move || waiting.recv(&mut [0; 8]).unwrap());
+            thread::sleep(Duration::from_millis(10));
+            // SAFETY: the call takes no pointers.
+            unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_RD) };
+            assert_eq!(waiting.join().unwrap(), 0);
+            socket.set_nonblocking(true).unwrap();
+            assert_eq!(socket.recv(&mut [0; 8]).unwrap_err().kind(), ErrorKind::WouldBlock);
+        });
+    });
+}
+
+#[test]
+fn a_call_that_wants_all_bytes_waits_for_the_last() {
+    check(10, |sim| {
+        sim.client("client", || {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let mut near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (far, _) = listener.accept().unwrap();
+            let sending = thread::spawn(move || {
+                for _ in 0..2 {
+                    near.write_all(b"abc").unwrap();
+                    thread::sleep(Duration::from_millis(10));
+                }
+            });
+            let mut bytes = [0_u8; 6];
+            for expected in [6, 0] {
+                let place = bytes.as_mut_ptr().cast();
+                // SAFETY: the place has six bytes.
+                let got = unsafe { libc::recv(far.as_raw_fd(), place, 6, libc::MSG_WAITALL) };
+                assert_eq!(got, expected);
+            }
+            assert_eq!(&bytes, b"abcabc");
+            sending.join().unwrap();
+        });
     });
 }

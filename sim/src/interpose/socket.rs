@@ -11,6 +11,7 @@ use libc::{
 
 use super::address::{self, Address};
 use super::descriptor::{is_nonblocking, object};
+use super::option::inherit;
 use super::transfer::Call;
 use super::{answer, fail};
 use crate::network::{Errno, Transport, Version};
@@ -241,6 +242,7 @@ fn accept_call(call: &Call, flags: c_int) -> Result<(c_int, Address), Errno> {
             return Err(errno);
         }
     };
+    inherit(call.fd, fd);
     lock().add_object(fd, Kind::Socket(socket));
     Ok((fd, Address::Internet(peer)))
 }

@@ -2,7 +2,8 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread;
 use std::time::Duration;
 
@@ -135,6 +136,40 @@ fn a_wait_for_a_datagram_ends_when_the_socket_is_shut_down() {
 }
 
 #[test]
+fn an_accepted_socket_has_the_options_of_its_listener() {
+    check(5, |sim| {
+        sim.client("client", || {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let fd = listener.as_raw_fd();
+            let (on, time) = (1_i32, libc::timeval { tv_sec: 2, tv_usec: 0 });
+            let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+            // SAFETY: each option has a value of this type.
+            unsafe {
+                set(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, &on);
+                set(fd, libc::SOL_SOCKET, libc::SO_RCVTIMEO, &time);
+                set(fd, libc::SOL_SOCKET, libc::SO_LINGER, &linger);
+            }
+            let mut near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (mut far, _) = listener.accept().unwrap();
+            assert!(far.nodelay().unwrap());
+            assert_eq!(far.read(&mut [0]).unwrap_err().kind(), ErrorKind::WouldBlock);
+            drop(far);
+            assert_eq!(near.read(&mut [0]).unwrap_err().kind(), ErrorKind::ConnectionReset);
+        });
+    });
+}
+
+/// # Safety
+///
+/// The option has values of this type.
+unsafe fn set<T>(fd: RawFd, level: i32, name: i32, value: &T) {
+    let length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: as above.
+    let result = unsafe { libc::setsockopt(fd, level, name, (&raw const *value).cast(), length) };
+    assert_eq!(result, 0);
+}
+
+#[test]
 fn a_call_that_wants_all_bytes_waits_for_the_last() {
     check(10, |sim| {
         sim.client("client", || {
@@ -156,6 +191,33 @@ fn a_call_that_wants_all_bytes_waits_for_the_last() {
             }
             assert_eq!(&bytes, b"abcabc");
             sending.join().unwrap();
+        });
+    });
+}
+
+#[test]
+fn the_peer_of_a_unix_socket_is_the_process_of_the_host() {
+    check(2, |sim| {
+        sim.client("program", || {
+            let path = std::env::temp_dir().join("who");
+            let listener = UnixListener::bind(&path).unwrap();
+            let near = UnixStream::connect(&path).unwrap();
+            let (far, _) = listener.accept().unwrap();
+            for end in [near, far] {
+                let mut found = libc::ucred { pid: 0, uid: 0, gid: 0 };
+                let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+                let (level, name) = (libc::SOL_SOCKET, libc::SO_PEERCRED);
+                let place = (&raw mut found).cast();
+                // SAFETY: the option has this type.
+                let result = unsafe {
+                    libc::getsockopt(end.as_raw_fd(), level, name, place, &raw mut length)
+                };
+                // SAFETY: the calls take no arguments.
+                let own = unsafe { (libc::geteuid(), libc::getegid()) };
+                let process = std::process::id() as libc::pid_t;
+                assert_eq!(result, 0);
+                assert_eq!((found.pid, (found.uid, found.gid)), (process, own));
+            }
         });
     });
 }

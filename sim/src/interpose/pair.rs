@@ -3,8 +3,8 @@
 use std::ffi::{c_int, c_uint};
 
 use libc::{
-    AF_UNIX, EAFNOSUPPORT, EFD_SEMAPHORE, EINVAL, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK,
-    SOCK_STREAM, TFD_TIMER_ABSTIME, itimerspec,
+    AF_UNIX, EAFNOSUPPORT, EFD_SEMAPHORE, EINVAL, SOCK_CLOEXEC, SOCK_NONBLOCK, TFD_TIMER_ABSTIME,
+    itimerspec,
 };
 
 use super::clock::{as_timespec, nanos, when_shown};
@@ -53,17 +53,14 @@ pub(super) unsafe extern "C" fn socketpair(
     unsafe {
         let me = turn::step();
         let kind_alone = kind & !(SOCK_CLOEXEC | SOCK_NONBLOCK);
-        let is_known = matches!(kind_alone, SOCK_STREAM | SOCK_DGRAM);
+        let is_known = UnixSocket::of_type(kind_alone).is_some();
         if me.is_some() && (domain != AF_UNIX || !is_known) {
             return fail(EAFNOSUPPORT);
         }
         let result = real::socketpair(domain, kind, protocol, fds);
         if me.is_some() && result == 0 {
             let mut world = lock();
-            let fresh = || match kind_alone {
-                SOCK_DGRAM => Kind::Unix(UnixSocket::of_datagrams()),
-                _ => Kind::Unix(UnixSocket::default()),
-            };
+            let fresh = || Kind::Unix(UnixSocket::of_type(kind_alone).unwrap_or_default());
             let one = world.add_object(*fds, fresh());
             let other = world.add_object(*fds.add(1), fresh());
             world.pair_unix(one, other);

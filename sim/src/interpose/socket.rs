@@ -5,8 +5,8 @@ use std::ffi::c_int;
 use libc::{
     AF_INET, AF_INET6, AF_UNIX, AF_UNSPEC, EAFNOSUPPORT, EAGAIN, EINPROGRESS, EINVAL, ENOTCONN,
     ENOTSOCK, EOPNOTSUPP, IPPROTO_IPV6, IPV6_V6ONLY, SHUT_RD, SHUT_RDWR, SHUT_WR, SO_RCVTIMEO,
-    SO_REUSEADDR, SO_REUSEPORT, SO_SNDTIMEO, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK, SOCK_STREAM,
-    SOL_SOCKET, sockaddr, socklen_t,
+    SO_REUSEADDR, SO_REUSEPORT, SO_SNDTIMEO, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK,
+    SOCK_SEQPACKET, SOCK_STREAM, SOL_SOCKET, sockaddr, socklen_t,
 };
 
 use super::address::{self, Address};
@@ -46,18 +46,15 @@ pub(super) unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_i
 
 impl World {
     fn add_socket(&mut self, fd: c_int, domain: c_int, kind: c_int) -> Result<ObjectId, Errno> {
+        if domain == AF_UNIX {
+            let socket = UnixSocket::of_type(kind).ok_or(EAFNOSUPPORT)?;
+            return Ok(self.add_object(fd, Kind::Unix(socket)));
+        }
         let transport = match kind {
             SOCK_STREAM => Transport::Stream,
             SOCK_DGRAM => Transport::Datagram,
             _ => return Err(EAFNOSUPPORT),
         };
-        if domain == AF_UNIX {
-            let socket = match transport {
-                Transport::Stream => UnixSocket::default(),
-                Transport::Datagram => UnixSocket::of_datagrams(),
-            };
-            return Ok(self.add_object(fd, Kind::Unix(socket)));
-        }
         let version = if domain == AF_INET { Version::V4 } else { Version::V6 };
         let host = self.hosts[self.running_host()].network;
         let socket = self.network.socket(host, version, transport);
@@ -219,10 +216,14 @@ pub(super) unsafe extern "C" fn accept4(
 
 fn accept_call(call: &Call, flags: c_int) -> Result<(c_int, Address), Errno> {
     let listener = call.id;
-    let is_unix = matches!(lock().kind_mut(listener)?, Kind::Unix(_));
-    if is_unix {
+    let unix_type = match lock().kind_mut(listener)? {
+        Kind::Unix(socket) if socket.has_packets => Some(SOCK_SEQPACKET),
+        Kind::Unix(_) => Some(SOCK_STREAM),
+        _ => None,
+    };
+    if let Some(kind) = unix_type {
         call.run(|world| world.can_accept_unix(listener))?;
-        let fd = placeholder(AF_UNIX, flags)?;
+        let fd = placeholder(AF_UNIX, kind | flags)?;
         let mut world = lock();
         let id = world.add_object(fd, Kind::Unix(UnixSocket::default()));
         world.accept_unix(listener, id)?;
@@ -235,7 +236,7 @@ fn accept_call(call: &Call, flags: c_int) -> Result<(c_int, Address), Errno> {
         world.with_network(|network, moment| network.accept(moment, socket))
     })?;
     let domain = if peer.is_ipv4() { AF_INET } else { AF_INET6 };
-    let fd = match placeholder(domain, flags) {
+    let fd = match placeholder(domain, SOCK_STREAM | flags) {
         Ok(fd) => fd,
         Err(errno) => {
             lock().with_network(|network, moment| network.close(moment, socket, Some(0)));
@@ -248,10 +249,10 @@ fn accept_call(call: &Call, flags: c_int) -> Result<(c_int, Address), Errno> {
 }
 
 /// The kernel's socket behind an accepted one.
-fn placeholder(domain: c_int, flags: c_int) -> Result<c_int, Errno> {
+fn placeholder(domain: c_int, kind: c_int) -> Result<c_int, Errno> {
     // SAFETY: the call takes no pointers, and the place of `errno` is this thread's.
     unsafe {
-        let fd = real::socket(domain, SOCK_STREAM | flags, 0);
+        let fd = real::socket(domain, kind, 0);
         if fd < 0 { Err(*libc::__errno_location()) } else { Ok(fd) }
     }
 }

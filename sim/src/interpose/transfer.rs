@@ -101,7 +101,11 @@ impl World {
                 let (length, whole, name) = self.take_datagram(id, into, peek)?;
                 Ok(Received { length, whole, from: name.map(Address::Unix) })
             }
-            Kind::Unix(_) => self.read_unix(id, into, peek).map(stream),
+            Kind::Unix(_) => {
+                let packet = self.packet_length(id);
+                let length = self.read_unix(id, into, peek)?;
+                Ok(Received { length, whole: packet.unwrap_or(length), from: None })
+            }
             Kind::Socket(socket) => {
                 let socket = *socket;
                 if self.network.transport(socket) == Transport::Stream {
@@ -169,7 +173,7 @@ impl World {
     fn is_bytes(&self, id: ObjectId) -> bool {
         match self.objects.get(id).map(|object| &object.kind) {
             Some(Kind::Socket(socket)) => self.network.transport(*socket) == Transport::Stream,
-            Some(Kind::Unix(socket)) => !socket.has_datagrams(),
+            Some(Kind::Unix(socket)) => !socket.has_datagrams() && !socket.has_packets,
             Some(Kind::PipeWriter(_)) => true,
             _ => false,
         }

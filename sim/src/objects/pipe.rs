@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use libc::{EAGAIN, EPIPE};
+use libc::{EAGAIN, EMSGSIZE, EPIPE};
 
 use super::{ERR, HUP, IN, OUT, ObjectId};
 use crate::network::Errno;
@@ -21,6 +21,8 @@ const WHOLE: usize = 4_096;
 #[derive(Default)]
 pub(crate) struct Pipe {
     bytes: VecDeque<u8>,
+    /// The lengths of what was written, where a read takes one of these: `SOCK_SEQPACKET`.
+    packets: Option<VecDeque<usize>>,
     /// The objects of both ends, while they are open.
     pub(crate) reader: Option<ObjectId>,
     pub(crate) writer: Option<ObjectId>,
@@ -28,7 +30,7 @@ pub(crate) struct Pipe {
 
 impl Pipe {
     pub(crate) fn reader_readiness(&self) -> u32 {
-        let readable = if self.bytes.is_empty() { 0 } else { IN };
+        let readable = if self.is_empty() { 0 } else { IN };
         let over = if self.writer.is_none() { HUP } else { 0 };
         readable | over
     }
@@ -43,23 +45,36 @@ impl Pipe {
         self.bytes.len()
     }
 
+    fn is_empty(&self) -> bool {
+        self.packets.as_ref().map_or(self.bytes.is_empty(), VecDeque::is_empty)
+    }
+
+    /// How long the first packet is.
+    pub(crate) fn first_length(&self) -> Option<usize> {
+        self.packets.as_ref()?.front().copied()
+    }
+
     fn room(&self) -> usize {
         ROOM - self.bytes.len()
     }
 
     fn read(&mut self, into: &mut [u8], peek: bool) -> Result<usize, Errno> {
-        if into.is_empty() {
+        if into.is_empty() && self.packets.is_none() {
             return Ok(0);
         }
-        if self.bytes.is_empty() {
+        if self.is_empty() {
             return if self.writer.is_some() { Err(EAGAIN) } else { Ok(0) };
         }
-        let length = into.len().min(self.bytes.len());
-        for (place, byte) in into.iter_mut().zip(&self.bytes) {
+        let first = self.first_length().unwrap_or(self.bytes.len());
+        let length = into.len().min(first);
+        for (place, byte) in into[..length].iter_mut().zip(&self.bytes) {
             *place = *byte;
         }
         if !peek {
-            self.bytes.drain(..length);
+            // What a packet has beyond the buffer is lost.
+            let taken = if self.packets.is_some() { first } else { length };
+            self.bytes.drain(..taken);
+            self.packets.as_mut().map(VecDeque::pop_front);
         }
         Ok(length)
     }
@@ -69,7 +84,12 @@ impl Pipe {
             return Err(EPIPE);
         }
         let room = self.room();
-        if !from.is_empty() && (room == 0 || (from.len() <= WHOLE && room < from.len())) {
+        if let Some(packets) = &mut self.packets {
+            if from.len() > room {
+                return Err(if from.len() > ROOM { EMSGSIZE } else { EAGAIN });
+            }
+            packets.push_back(from.len());
+        } else if !from.is_empty() && (room == 0 || (from.len() <= WHOLE && room < from.len())) {
             return Err(EAGAIN);
         }
         let length = from.len().min(room);
@@ -82,6 +102,15 @@ impl World {
     pub(crate) fn add_pipe(&mut self) -> PipeId {
         self.objects.pipes.push(Pipe::default());
         PipeId(self.objects.pipes.len() - 1)
+    }
+
+    /// Both directions between two ends, which keep the bounds of what is written or do not.
+    pub(crate) fn add_pipes(&mut self, has_packets: bool) -> (PipeId, PipeId) {
+        let both = (self.add_pipe(), self.add_pipe());
+        for id in [both.0, both.1] {
+            self.objects.pipes[id.0].packets = has_packets.then(VecDeque::new);
+        }
+        both
     }
 
     pub(crate) fn read_pipe(
@@ -103,7 +132,8 @@ impl World {
     pub(crate) fn write_pipe(&mut self, id: PipeId, from: &[u8]) -> Result<usize, Errno> {
         let pipe = &mut self.objects.pipes[id.0];
         let written = pipe.write(from)?;
-        if let (Some(reader), true) = (pipe.reader, written > 0) {
+        let is_new = written > 0 || pipe.packets.is_some();
+        if let (Some(reader), true) = (pipe.reader, is_new) {
             self.touch(reader, IN);
         }
         Ok(written)

@@ -2,13 +2,13 @@
 //! datagrams in `datagrams.rs`.
 
 use std::collections::VecDeque;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use libc::{
     EADDRINUSE, EAGAIN, ECONNREFUSED, ECONNRESET, EINVAL, EISCONN, ENOENT, ENOTCONN, EOPNOTSUPP,
-    EPIPE, EPROTOTYPE,
+    EPIPE, EPROTOTYPE, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM,
 };
 
 use super::datagrams::Datagrams;
@@ -22,6 +22,8 @@ pub(crate) struct UnixSocket {
     pub(crate) name: Option<Vec<u8>>,
     pub(crate) peer_name: Option<Vec<u8>>,
     pub(crate) state: UnixState,
+    /// Whether it is connected and keeps the bounds of what is written: `SOCK_SEQPACKET`.
+    pub(crate) has_packets: bool,
     /// Left for the next call.
     pub(crate) error: Errno,
 }
@@ -54,8 +56,17 @@ impl UnixSocket {
         }
     }
 
-    pub(crate) fn of_datagrams() -> Self {
-        Self { state: UnixState::Datagrams(Datagrams::default()), ..Self::default() }
+    /// A fresh one of this type, if there is such a type.
+    pub(crate) fn of_type(kind: c_int) -> Option<Self> {
+        match kind {
+            SOCK_STREAM => Some(Self::default()),
+            SOCK_SEQPACKET => Some(Self { has_packets: true, ..Self::default() }),
+            SOCK_DGRAM => {
+                let state = UnixState::Datagrams(Datagrams::default());
+                Some(Self { state, ..Self::default() })
+            }
+            _ => None,
+        }
     }
 
     pub(crate) fn has_datagrams(&self) -> bool {
@@ -108,7 +119,8 @@ impl World {
         if self.unix_mut(one).is_ok_and(|socket| socket.has_datagrams()) {
             return self.pair_datagrams(one, other);
         }
-        let (forth, back) = (self.add_pipe(), self.add_pipe());
+        let has_packets = self.unix_mut(one).is_ok_and(|socket| socket.has_packets);
+        let (forth, back) = self.add_pipes(has_packets);
         self.join_unix(one, back, forth);
         self.join_unix(other, forth, back);
     }
@@ -202,9 +214,10 @@ impl World {
                 EINVAL
             });
         }
-        let own_name = own.name.clone();
+        let (own_name, has_packets) = (own.name.clone(), own.has_packets);
         let listener = self.find_unix(id, name)?;
-        if self.unix_mut(listener)?.has_datagrams() {
+        let other = self.unix_mut(listener)?;
+        if other.has_datagrams() || other.has_packets != has_packets {
             return Err(EPROTOTYPE);
         }
         let UnixState::Listening { queue, room, waiting } = &mut self.unix_mut(listener)?.state
@@ -215,7 +228,7 @@ impl World {
             waiting.push(id);
             return Err(EAGAIN);
         }
-        let (forth, back) = (self.add_pipe(), self.add_pipe());
+        let (forth, back) = self.add_pipes(has_packets);
         self.join_unix(id, back, forth);
         // Until it is accepted, the listener stands for the other end.
         self.objects.pipes[forth.0].reader = Some(listener);
@@ -240,7 +253,7 @@ impl World {
 
     pub(crate) fn accept_unix(&mut self, listener: ObjectId, id: ObjectId) -> Result<(), Errno> {
         let socket = self.unix_mut(listener)?;
-        let name = socket.name.clone();
+        let (name, has_packets) = (socket.name.clone(), socket.has_packets);
         let UnixState::Listening { queue, waiting, .. } = &mut socket.state else {
             return Err(EINVAL);
         };
@@ -251,9 +264,18 @@ impl World {
         }
         self.join_unix(id, receive, send);
         let accepted = self.unix_mut(id)?;
+        accepted.has_packets = has_packets;
         accepted.name = name;
         accepted.peer_name = peer_name;
         Ok(())
+    }
+
+    /// How long the packet is that the next read takes, if it takes one.
+    pub(crate) fn packet_length(&mut self, id: ObjectId) -> Option<usize> {
+        match self.unix_mut(id).ok()?.state {
+            UnixState::Connected { receive, .. } => self.objects.pipes[receive.0].first_length(),
+            _ => None,
+        }
     }
 
     pub(crate) fn read_unix(

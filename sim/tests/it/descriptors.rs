@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write, pipe};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::thread;
 
@@ -248,6 +248,36 @@ fn a_unix_stream_that_both_sides_have_ended_is_hung_up() {
             assert!(!hung_up(&near) && !hung_up(&far));
             far.shutdown(Shutdown::Write).unwrap();
             assert!(hung_up(&near) && hung_up(&far));
+        });
+    });
+}
+
+#[test]
+fn packets_of_a_connection_keep_their_bounds() {
+    check(10, |sim| {
+        sim.client("program", || {
+            let mut fds = [0; 2];
+            let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
+            // SAFETY: there is room for two descriptors, which are then ours.
+            let (near, far) = unsafe {
+                assert_eq!(libc::socketpair(libc::AF_UNIX, kind, 0, fds.as_mut_ptr()), 0);
+                (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1]))
+            };
+            // A stream of std asks the system as any socket does.
+            let (mut near, mut far) = (UnixStream::from(near), UnixStream::from(far));
+            let sending = thread::spawn(move || {
+                for i in 0..200 {
+                    assert_eq!(near.write(&vec![i; 1_000]).unwrap(), 1_000);
+                }
+            });
+            for i in 0..200 {
+                let mut bytes = [0; 2_000];
+                let room = if i % 2 == 0 { 10 } else { 2_000 };
+                assert_eq!(far.read(&mut bytes[..room]).unwrap(), room.min(1_000));
+                assert_eq!(bytes[0], i);
+            }
+            sending.join().unwrap();
+            assert_eq!(far.read(&mut [0; 8]).unwrap(), 0);
         });
     });
 }

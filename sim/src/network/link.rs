@@ -1,6 +1,7 @@
 //! The way from one host to another: how long a packet takes, and whether it arrives.
 //!
-//! A link has one direction. A host's link to itself is its loopback: it is fast and loses nothing.
+//! A link has one direction. A host's link to itself is its loopback: it is fast and loses nothing,
+//! and nothing overtakes on it.
 
 use super::packet::{Content, Packet};
 use super::{Event, HostId, MICROSECOND, Moment, Nanos, Network, SECOND};
@@ -54,6 +55,8 @@ pub(super) struct Path {
     pub(super) entity: u64,
     /// When the last byte that was handed over has left. Only a link with a rate uses it.
     busy_until: Nanos,
+    /// When the latest packet arrives. Only a loopback uses it.
+    last_arrival: Nanos,
     /// Held packets, and when each one would have arrived.
     pub(super) kept: Vec<(Nanos, Packet)>,
 }
@@ -69,7 +72,7 @@ impl Network {
         self.paths.entry((from, to)).or_insert_with(|| {
             let link = if from == to { Link::loopback() } else { default.clone() };
             let entity = link_entity(&hosts[from.0].name, &hosts[to.0].name);
-            Path { link, entity, busy_until: 0, kept: Vec::new() }
+            Path { link, entity, busy_until: 0, last_arrival: 0, kept: Vec::new() }
         })
     }
 
@@ -106,7 +109,7 @@ impl Network {
             let delay = moment.choices.disturbs(Kind::Delay, entity, link.jitter_chance);
             leaves + link.latency + delay.map_or(0, |mut draw| draw.below(link.jitter.max(1)))
         };
-        let at = arrives().max(earliest);
+        let mut at = arrives().max(earliest);
         let twice =
             matches!(packet.content, Content::Datagram(_)) && link.duplicate != Chance::NEVER;
         let second = twice.then(&mut arrives);
@@ -116,6 +119,10 @@ impl Network {
             return at;
         }
         let held = link.held && !loopback;
+        if loopback {
+            at = at.max(path.last_arrival);
+            path.last_arrival = at;
+        }
         if let Some(second) = duplicate {
             self.put(from, to, second, packet.clone(), held);
         }

@@ -221,3 +221,21 @@ fn the_peer_of_a_unix_socket_is_the_process_of_the_host() {
         });
     });
 }
+
+#[test]
+fn datagrams_to_the_own_host_keep_their_order() {
+    check(50, |sim| {
+        sim.client("client", || {
+            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            socket.connect(socket.local_addr().unwrap()).unwrap();
+            for i in 0..20 {
+                socket.send(&[i]).unwrap();
+            }
+            for i in 0..20 {
+                let mut byte = [0];
+                socket.recv(&mut byte).unwrap();
+                assert_eq!(byte[0], i);
+            }
+        });
+    });
+}

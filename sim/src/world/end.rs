@@ -52,6 +52,9 @@ impl World {
             Outcome::Stuck | Outcome::Limit => (None, None),
             _ => (self.hosts.get(host), self.actors.get(self.running.0)),
         };
+        // And disturbances are looked for by nobody where nothing failed. There may be millions.
+        let fails = outcome != Outcome::Passed;
+        let happened = if fails { self.choices.happened() } else { &[] };
         let report = ChildReport {
             outcome,
             message,
@@ -63,8 +66,8 @@ impl World {
             switches: self.switches,
             hash: self.choices.hash(),
             prefixes: std::mem::take(&mut self.prefixes),
-            happened: self.choices.happened().iter().map(|(key, _)| *key).collect(),
-            told: self.told(),
+            happened: happened.iter().map(|(key, _)| *key).collect(),
+            told: if fails { self.told() } else { Vec::new() },
             faults: std::mem::take(&mut self.faults),
             sometimes: self.sometimes.clone().into_iter().collect(),
             drawn: self.plan.to_string(),

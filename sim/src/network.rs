@@ -309,12 +309,21 @@ impl Network {
         std::mem::take(&mut self.touched)
     }
 
+    /// Gives the list back that [`Network::take_touched`] gave, for its memory.
+    pub(crate) fn reuse_touched(&mut self, mut touched: Vec<(SocketId, u32)>) {
+        touched.clear();
+        self.touched = touched;
+    }
+
     /// When the earliest packet or timer is due. A time that is past means now.
     pub(crate) fn next_event(&self) -> Option<Nanos> {
+        let scheduled = self.events.first_key_value().map(|((at, _), _)| *at);
+        if self.holding.is_empty() {
+            return scheduled;
+        }
         let released = self.holding.iter().filter(|pair| !self.paths[pair].link.held);
         let released =
             released.filter_map(|pair| self.paths[pair].kept.iter().map(|(at, _)| *at).min()).min();
-        let scheduled = self.events.first_key_value().map(|((at, _), _)| *at);
         [released, scheduled].into_iter().flatten().min()
     }
 

@@ -61,8 +61,9 @@ pub(crate) enum Kind {
 #[derive(Default)]
 pub(crate) struct Objects {
     slots: Vec<Option<Object>>,
-    of_descriptor: BTreeMap<c_int, ObjectId>,
-    of_socket: BTreeMap<SocketId, ObjectId>,
+    /// By the numbers of descriptors, and of sockets: both are small, and every call looks here.
+    of_descriptor: Vec<Option<ObjectId>>,
+    of_socket: Vec<Option<ObjectId>>,
     pub(crate) pipes: Vec<Pipe>,
     /// By host and name. A path whose socket is closed stays, without one.
     pub(crate) unix_names: BTreeMap<(usize, Vec<u8>), Option<ObjectId>>,
@@ -70,11 +71,11 @@ pub(crate) struct Objects {
 
 impl Objects {
     pub(crate) fn of_socket(&self, socket: SocketId) -> Option<ObjectId> {
-        self.of_socket.get(&socket).copied()
+        self.of_socket.get(socket.0).copied().flatten()
     }
 
     pub(crate) fn of_descriptor(&self, fd: c_int) -> Option<ObjectId> {
-        self.of_descriptor.get(&fd).copied()
+        self.of_descriptor.get(usize::try_from(fd).ok()?).copied().flatten()
     }
 
     pub(crate) fn get(&self, id: ObjectId) -> Option<&Object> {
@@ -94,7 +95,7 @@ impl Objects {
     fn attach(&mut self, fd: c_int, id: ObjectId) {
         if let Some(object) = self.get_mut(id) {
             object.descriptors.push(fd);
-            self.of_descriptor.insert(fd, id);
+            put(&mut self.of_descriptor, fd as usize, id);
         }
     }
 }
@@ -110,7 +111,7 @@ impl World {
     pub(crate) fn add_object(&mut self, fd: c_int, kind: Kind) -> ObjectId {
         let id = ObjectId(self.objects.slots.len());
         if let Kind::Socket(socket) = kind {
-            self.objects.of_socket.insert(socket, id);
+            put(&mut self.objects.of_socket, socket.0, id);
         }
         let host = self.actors[self.running.0].host;
         let object = Object {
@@ -135,7 +136,8 @@ impl World {
 
     /// The descriptor `fd` is closed. The object goes with its last one.
     pub(crate) fn forget_descriptor(&mut self, fd: c_int) {
-        let Some(id) = self.objects.of_descriptor.remove(&fd) else { return };
+        let Some(id) = self.objects.of_descriptor(fd) else { return };
+        self.objects.of_descriptor[fd as usize] = None;
         let Some(object) = self.objects.get_mut(id) else { return };
         object.descriptors.retain(|other| *other != fd);
         if object.descriptors.is_empty() {
@@ -155,7 +157,7 @@ impl World {
         }
         match object.kind {
             Kind::Socket(socket) => {
-                self.objects.of_socket.remove(&socket);
+                self.objects.of_socket[socket.0] = None;
                 // A machine that loses its power forgets its sockets, and closes none.
                 if self.hosts[object.host].has_power {
                     let linger = linger_of(last);
@@ -194,15 +196,20 @@ impl World {
     /// epoll does.
     pub(crate) fn touch(&mut self, id: ObjectId, bits: u32) {
         let Some(object) = self.objects.get_mut(id) else { return };
-        let waiters = std::mem::take(&mut object.waiters);
-        let watched_by = object.watched_by.clone();
-        for waiter in waiters {
+        // Both lists are put back, with their memory: they are used again at once.
+        let mut waiters = std::mem::take(&mut object.waiters);
+        let watched_by = std::mem::take(&mut object.watched_by);
+        for waiter in waiters.drain(..) {
             self.make_ready(waiter, Wake::Ready);
         }
-        for (epoll, fd) in watched_by {
-            if self.epoll_mut(epoll).is_some_and(|epoll| epoll.note(fd, id, bits)) {
-                self.touch(epoll, IN);
+        for (epoll, fd) in &watched_by {
+            if self.epoll_mut(*epoll).is_some_and(|epoll| epoll.note(*fd, id, bits)) {
+                self.touch(*epoll, IN);
             }
+        }
+        if let Some(object) = self.objects.get_mut(id) {
+            object.waiters = waiters;
+            object.watched_by = watched_by;
         }
     }
 
@@ -299,6 +306,13 @@ impl World {
             _ => Err(EINVAL),
         }
     }
+}
+
+fn put(table: &mut Vec<Option<ObjectId>>, place: usize, id: ObjectId) {
+    if table.len() <= place {
+        table.resize(place + 1, None);
+    }
+    table[place] = Some(id);
 }
 
 /// The value of `SO_LINGER`, in seconds, if it is on.

@@ -220,11 +220,13 @@ impl World {
     ) -> T {
         let mut moment = Moment { now: self.now, choices: &mut self.choices };
         let result = f(&mut self.network, &mut moment);
-        for (socket, bits) in self.network.take_touched() {
-            if let Some(object) = self.objects.of_socket(socket) {
-                self.touch(object, bits);
+        let touched = self.network.take_touched();
+        for (socket, bits) in &touched {
+            if let Some(object) = self.objects.of_socket(*socket) {
+                self.touch(object, *bits);
             }
         }
+        self.network.reuse_touched(touched);
         result
     }
 

@@ -21,8 +21,7 @@ pub(super) fn object(fd: c_int) -> Option<(ActorId, ObjectId)> {
     if id.is_none() && !world.actors[me.0].is_doomed {
         return None;
     }
-    drop(world);
-    turn::step();
+    turn::step_with(world, me);
     id.map(|id| (me, id))
 }
 

@@ -141,6 +141,9 @@ impl Network {
 
     /// Lets the packets go that links no longer hold.
     pub(super) fn release(&mut self) {
+        if self.holding.is_empty() {
+            return;
+        }
         let free: Vec<_> =
             self.holding.iter().copied().filter(|pair| !self.paths[pair].link.held).collect();
         for (from, to) in free {

@@ -25,8 +25,13 @@ const PREFIX: u64 = 1_024;
 /// itself.
 pub(crate) fn step() -> Option<ActorId> {
     let me = current()?;
-    begin_step(me, true);
+    begin_step(lock(), me, true);
     Some(me)
+}
+
+/// As [`step`], where the calling thread of the run has the lock already.
+pub(crate) fn step_with(world: Guard, me: ActorId) {
+    begin_step(world, me, true);
 }
 
 /// As [`step`], in a call that a program also makes while it holds a lock that all hosts share,
@@ -34,13 +39,12 @@ pub(crate) fn step() -> Option<ActorId> {
 /// there.
 pub(crate) fn step_anywhere() -> Option<ActorId> {
     let me = current()?;
-    begin_step(me, false);
+    begin_step(lock(), me, false);
     Some(me)
 }
 
-fn begin_step(me: ActorId, may_end: bool) {
+fn begin_step(mut world: Guard, me: ActorId, may_end: bool) {
     count_progress();
-    let mut world = lock();
     if world.actors[me.0].is_doomed {
         if may_end || world.is_past_its_time(me) {
             end_doomed(world, me);

@@ -229,12 +229,14 @@ pub(crate) fn mix(mut x: u64) -> u64 {
 
 /// Std's default hasher takes its keys from `getrandom`, which this package answers from here.
 #[derive(Default)]
-struct KeyHasher(u64);
+pub(crate) struct KeyHasher(u64);
 
 impl Hasher for KeyHasher {
     fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
+        for some in bytes.chunks(8) {
+            let mut eight = [0; 8];
+            eight[..some.len()].copy_from_slice(some);
+            self.write_u64(u64::from_le_bytes(eight));
         }
     }
 

@@ -27,10 +27,11 @@ mod compare;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::BuildHasherDefault;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use crate::choices::Choices;
+use crate::choices::{Choices, KeyHasher};
 use datagram::Datagrams;
 use link::Path;
 pub(crate) use link::{Link, link_entity};
@@ -135,7 +136,8 @@ enum Event {
     Arrival {
         from: HostId,
         to: HostId,
-        packet: Packet,
+        /// In a box: the list of events moves them about.
+        packet: Box<Packet>,
     },
     Timer(SocketId),
     /// Nobody answered when the host asked for the neighbour's hardware address.
@@ -155,8 +157,8 @@ pub(crate) struct Network {
     sockets: Vec<Option<Socket>>,
     free: Vec<usize>,
     ports: BTreeMap<(HostId, Transport, u16), Vec<SocketId>>,
-    /// TCP connections by host, own address and peer's address.
-    connections: BTreeMap<(HostId, SocketAddr, SocketAddr), SocketId>,
+    /// TCP connections by host, own address and peer's address. Its order is never used.
+    connections: HashMap<(HostId, SocketAddr, SocketAddr), SocketId, BuildHasherDefault<KeyHasher>>,
     events: BTreeMap<EventKey, Event>,
     serial: u64,
     /// How many connections were begun: each has its own sequence numbers.
@@ -175,7 +177,7 @@ impl Network {
             sockets: Vec::new(),
             free: Vec::new(),
             ports: BTreeMap::new(),
-            connections: BTreeMap::new(),
+            connections: HashMap::default(),
             events: BTreeMap::new(),
             serial: 0,
             begun: 0,
@@ -335,7 +337,7 @@ impl Network {
                 break;
             }
             match entry.remove() {
-                Event::Arrival { from, to, packet } => self.arrive(moment, from, to, packet),
+                Event::Arrival { from, to, packet } => self.arrive(moment, from, to, *packet),
                 Event::Timer(id) => self.timer_fired(moment, id),
                 Event::Unreachable(id, peer) => self.neighbour_missing(id, peer),
             }

@@ -39,6 +39,8 @@ pub(crate) struct ObjectId(pub(crate) usize);
 pub(crate) struct Object {
     pub(crate) kind: Kind,
     pub(crate) host: usize,
+    /// Whether calls return at once, as far as it is known. The kernel keeps the flag.
+    pub(crate) is_nonblocking: Option<bool>,
     /// Descriptors that stand for it.
     descriptors: Vec<c_int>,
     /// Actors that wait for it by `poll` or in a blocking call.
@@ -117,6 +119,7 @@ impl World {
         let object = Object {
             kind,
             host,
+            is_nonblocking: None,
             descriptors: Vec::new(),
             waiters: Vec::new(),
             watched_by: Vec::new(),

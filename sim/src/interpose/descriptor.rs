@@ -2,14 +2,14 @@
 
 use std::ffi::{c_int, c_long, c_ulong, c_void};
 
-use libc::{EINVAL, F_DUPFD, F_DUPFD_CLOEXEC, F_GETFL, FIONREAD, O_NONBLOCK};
+use libc::{EINVAL, F_DUPFD, F_DUPFD_CLOEXEC, F_GETFL, F_SETFL, FIONBIO, FIONREAD, O_NONBLOCK};
 
 use super::fail;
 use crate::network::Nanos;
 use crate::objects::{Kind, ObjectId};
 use crate::real;
 use crate::world::actor::{ActorId, Waits, Wake, current};
-use crate::world::{Guard, Inside, lock, turn};
+use crate::world::{Guard, Inside, World, lock, turn};
 
 /// The object of `fd`, if the calling thread is one of the run and the descriptor too. Such a call
 /// is a step.
@@ -25,11 +25,31 @@ pub(super) fn object(fd: c_int) -> Option<(ActorId, ObjectId)> {
     id.map(|id| (me, id))
 }
 
-/// Whether calls on `fd` return at once. The kernel keeps the flag.
-pub(super) fn is_nonblocking(fd: c_int) -> bool {
+/// Whether calls on `fd`, which stands for `id`, return at once. The kernel keeps the flag, and is
+/// asked once.
+pub(super) fn is_nonblocking(world: &mut World, fd: c_int, id: ObjectId) -> bool {
+    if let Some(known) = world.objects.get(id).and_then(|object| object.is_nonblocking) {
+        return known;
+    }
     // SAFETY: the command takes no argument.
     let flags = unsafe { real::fcntl(fd, F_GETFL, 0) };
-    flags >= 0 && flags & O_NONBLOCK != 0
+    let found = flags >= 0 && flags & O_NONBLOCK != 0;
+    if let Some(object) = world.objects.get_mut(id) {
+        object.is_nonblocking = Some(found);
+    }
+    found
+}
+
+/// The flags of `fd` may have changed.
+fn forget_flags(fd: c_int) {
+    if current().is_some() {
+        let mut world = lock();
+        if let Some(id) = world.objects.of_descriptor(fd)
+            && let Some(object) = world.objects.get_mut(id)
+        {
+            object.is_nonblocking = None;
+        }
+    }
 }
 
 /// Waits for something to happen to one of the objects. Returns `None` when the deadline has come
@@ -94,12 +114,16 @@ pub(super) unsafe extern "C" fn dup3(fd: c_int, to: c_int, flags: c_int) -> c_in
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: c_long) -> c_int {
+pub(super) unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: c_long) -> c_int {
     // SAFETY: the caller's contract is the C library's. A command without argument ignores what
     // stands there.
     let result = unsafe { real::fcntl(fd, command, argument) };
     match command {
         F_DUPFD | F_DUPFD_CLOEXEC => copied(fd, result),
+        F_SETFL => {
+            forget_flags(fd);
+            result
+        }
         _ => result,
     }
 }
@@ -112,7 +136,7 @@ unsafe extern "C" fn fcntl64(fd: c_int, command: c_int, argument: c_long) -> c_i
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
+pub(super) unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
     if request == FIONREAD
         && let Some((_, id)) = object(fd)
     {
@@ -129,6 +153,9 @@ unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -
         // SAFETY: this request has a place for a number.
         unsafe { argument.cast::<c_int>().write(unread as c_int) };
         return 0;
+    }
+    if request == FIONBIO {
+        forget_flags(fd);
     }
     let _inside = Inside::new();
     // SAFETY: the caller's contract is the C library's.

@@ -54,6 +54,11 @@ unsafe extern "C" fn syscall(
             libc::SYS_getpid => super::process::process().unwrap_or(0).into(),
             libc::SYS_gettid => super::process::thread().unwrap_or(0).into(),
             libc::SYS_getcpu => super::process::getcpu(a as *mut _, b as *mut _).into(),
+            libc::SYS_fcntl => super::descriptor::fcntl(a as c_int, b as c_int, c).into(),
+            libc::SYS_ioctl => {
+                let (request, argument) = (b as std::ffi::c_ulong, c as *mut std::ffi::c_void);
+                super::descriptor::ioctl(a as c_int, request, argument).into()
+            }
             libc::SYS_clock_gettime => {
                 libc::clock_gettime(a as libc::clockid_t, b as *mut timespec).into()
             }

@@ -171,7 +171,7 @@ fn connect_to(me: ActorId, fd: c_int, id: ObjectId, to: &Address) -> Result<(), 
     let (address, port) = reuse_of(fd);
     world.network.set_reuse(socket, address, port);
     match world.with_network(|network, moment| network.connect(moment, socket, to)) {
-        Err(EINPROGRESS) if !is_nonblocking(fd) => {}
+        Err(EINPROGRESS) if !is_nonblocking(&mut world, fd, id) => {}
         other => return other,
     }
     drop(world);

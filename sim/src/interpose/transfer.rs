@@ -33,8 +33,8 @@ pub(super) struct Call {
 }
 
 impl Call {
-    fn may_wait(&self) -> bool {
-        self.flags & MSG_DONTWAIT == 0 && !is_nonblocking(self.fd)
+    fn may_wait(&self, world: &mut World) -> bool {
+        self.flags & MSG_DONTWAIT == 0 && !is_nonblocking(world, self.fd, self.id)
     }
 
     pub(super) fn run<T>(
@@ -50,7 +50,7 @@ impl Call {
                 other => return other,
             }
             if !waited {
-                if !self.may_wait() {
+                if !self.may_wait(&mut world) {
                     return Err(EAGAIN);
                 }
                 deadline =
@@ -201,12 +201,15 @@ fn receive_call(
     let peek = flags & MSG_PEEK != 0;
     let mut received = call.run(|world| match world.receive(id, into, peek) {
         // A call that would wait for a datagram finds its socket shut down.
-        Err(EAGAIN) if world.ends_waits(id) && call.may_wait() => {
+        Err(EAGAIN) if world.ends_waits(id) && call.may_wait(world) => {
             Ok(Received { length: 0, whole: 0, from: None })
         }
         other => other,
     })?;
-    let goes_on = flags & MSG_WAITALL != 0 && !peek && lock().is_bytes(id) && call.may_wait();
+    let goes_on = flags & MSG_WAITALL != 0 && !peek && {
+        let mut world = lock();
+        world.is_bytes(id) && call.may_wait(&mut world)
+    };
     while goes_on && 0 < received.length && received.length < into.len() {
         match call.run(|world| world.receive(id, &mut into[received.length..], false)) {
             Ok(more) if more.length > 0 => received.length += more.length,
@@ -231,10 +234,10 @@ fn send_call(
 ) -> Result<usize, Errno> {
     let call = Call { me, fd, id, flags, bound: SO_SNDTIMEO };
     let mut sent = call.run(|world| world.send(id, from, to))?;
-    let goes_on = sent < from.len()
-        && lock().is_bytes(id)
-        && flags & MSG_DONTWAIT == 0
-        && !is_nonblocking(fd);
+    let goes_on = sent < from.len() && flags & MSG_DONTWAIT == 0 && {
+        let mut world = lock();
+        world.is_bytes(id) && !is_nonblocking(&mut world, fd, id)
+    };
     while goes_on && sent < from.len() {
         match call.run(|world| world.send(id, &from[sent..], to)) {
             Ok(more) => sent += more,

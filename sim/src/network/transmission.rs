@@ -140,6 +140,10 @@ impl Network {
     }
 
     fn next_segment(&mut self, moment: &mut Moment, id: SocketId) -> Option<Segment> {
+        let stream = self.at(id).stream();
+        if stream.data_end() <= stream.next && !stream.finishing {
+            return None;
+        }
         let (host, _, peer) = self.connection_key(id)?;
         let to = self.owner(host, peer.ip())?;
         let path = self.path_mut(host, to);

@@ -93,7 +93,11 @@ pub(super) struct Stream {
     pub(super) round_trip: Nanos,
     /// The segment whose acknowledgement gives the next round trip: its end, and when it was sent.
     pub(super) timed: Option<(u64, Nanos)>,
+    /// The event that looks at `due`, which may have changed meanwhile: it is not moved for each
+    /// segment.
     pub(super) timer: Option<EventKey>,
+    /// When the timer fires, if it runs.
+    pub(super) due: Option<Nanos>,
     /// When the latest segment arrives: none of this connection overtakes another.
     pub(super) last_arrival: Nanos,
     /// Acknowledgements in a row that told nothing new: segments arrive, but one is missing.

@@ -184,7 +184,7 @@ impl Network {
     fn wait_for_answer(&mut self, now: Nanos, id: SocketId) {
         let stream = self.at(id).stream();
         let waits = stream.highest > stream.unacknowledged || stream.next < stream.data_end();
-        if waits && stream.timer.is_none() {
+        if waits && stream.due.is_none() {
             // The wait begins when the link has taken everything: a slow link is no reason to send
             // again.
             let delay = stream.timeout + stream.last_arrival.saturating_sub(now);
@@ -228,7 +228,7 @@ impl Network {
                 stream.retries = 0;
                 if more_room {
                     stream.timeout = SHORTEST_TIMEOUT + stream.round_trip;
-                    self.cancel_timer(id);
+                    stream.due = None;
                 }
             } else if nothing_new && !segment.fin {
                 stream.repeated += 1;
@@ -252,12 +252,12 @@ impl Network {
                 if stream.round_trip == 0 { sample } else { (7 * stream.round_trip + sample) / 8 };
         }
         stream.timeout = SHORTEST_TIMEOUT + stream.round_trip;
+        stream.due = None;
         let finished = stream.finishing && ack == stream.data_end() + 1;
         if stream.no_space.get() && stream.is_writable() {
             stream.no_space.set(false);
             self.touch(id, super::OUT);
         }
-        self.cancel_timer(id);
         if finished {
             return self.own_fin_arrived(moment.now, id);
         }
@@ -292,6 +292,11 @@ impl Network {
     pub(super) fn timer_fired(&mut self, moment: &mut Moment, id: SocketId) {
         let Body::Stream(stream) = &mut self.at_mut(id).body else { return self.remove(id) };
         stream.timer = None;
+        match stream.due.take() {
+            Some(due) if due > moment.now => return self.arm_timer(due, id, 0),
+            Some(_) => {}
+            None => return,
+        }
         let (state, retries) = (stream.state, stream.retries);
         let limit = match state {
             State::SynSent => SYN_RETRIES,
@@ -335,8 +340,15 @@ impl Network {
     }
 
     pub(super) fn arm_timer(&mut self, now: Nanos, id: SocketId, delay: Nanos) {
+        let due = now + delay;
+        if let Body::Stream(stream) = &mut self.at_mut(id).body {
+            stream.due = Some(due);
+            if stream.timer.is_some_and(|(at, _)| at <= due) {
+                return;
+            }
+        }
         self.cancel_timer(id);
-        let key = self.schedule(now + delay, Event::Timer(id));
+        let key = self.schedule(due, Event::Timer(id));
         match &mut self.at_mut(id).body {
             Body::Stream(stream) => stream.timer = Some(key),
             Body::TimeWait(rest) => rest.timer = Some(key),

@@ -6,8 +6,9 @@
 //! half of the scripts all sockets are registered with an edge-triggered epoll as well, and the
 //! events since the last call have to be equal.
 //!
-//! The kernel gets 50 ms before something counts as a difference. Each script has addresses of its
-//! own, so what the kernel keeps of an old script cannot disturb a new one.
+//! The kernel gets two seconds, on a machine that may be busy, before something counts as a
+//! difference. Each script has addresses of its own, so what the kernel keeps of an old script
+//! cannot disturb a new one.
 //!
 //! Differences that we keep, and that scripts therefore avoid:
 //!
@@ -39,7 +40,7 @@ use kernel::{Epoll, Real};
 /// All that a program can wait for.
 const MASK: u32 = IN | OUT | RDHUP | ERR | HUP;
 /// How long the kernel may take for what the model has done.
-const PATIENCE: Duration = Duration::from_millis(50);
+const PATIENCE: Duration = Duration::from_secs(2);
 /// A kind of script runs for this long at most, once it has run this often.
 const LONGEST: Duration = Duration::from_secs(8);
 const FEWEST: u64 = 200;

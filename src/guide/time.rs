@@ -83,5 +83,6 @@
 //! }
 //! ```
 //!
-//! A paused clock leaves the order of tasks on several workers to chance. The package `liten-sim`, in the folder `sim`,
-//! decides it by a seed, and with it the time, the network and its faults: `#[liten::test(sim, seeds = 200)]`.
+//! A paused clock leaves the order of tasks on several workers to chance. The package `liten-sim`, in the
+//! folder `sim`, decides it by a seed, and with it the time, the network and its faults:
+//! `#[liten::test(sim, seeds = 200)]`.

@@ -156,7 +156,9 @@ pub async fn auditor(workers: u64) -> Result<()> {
 }
 
 /// Answers each line on each connection.
-async fn serve(answer: impl FnMut(&[&str]) -> Result<String> + Clone + Send + 'static) -> Result<()> {
+async fn serve(
+    answer: impl FnMut(&[&str]) -> Result<String> + Clone + Send + 'static,
+) -> Result<()> {
     let listener = TcpListener::bind("0.0.0.0:80").await?;
     loop {
         let (stream, _) = listener.accept().await?;

@@ -151,7 +151,9 @@ impl Node {
             Stores::InTwoWrites if what == "term" => {
                 fs::write(self.folder.join("term"), self.term.to_string()).await
             }
-            Stores::InTwoWrites => fs::write(self.folder.join("vote"), format!("{} {vote}", self.term)).await,
+            Stores::InTwoWrites => {
+                fs::write(self.folder.join("vote"), format!("{} {vote}", self.term)).await
+            }
             Stores::InOneWrite => {
                 let new = self.folder.join("new");
                 fs::write(&new, format!("{} {vote}", self.term)).await?;

@@ -33,7 +33,10 @@ fn a_voter_crashes(sim: Sim, stores: Stores) {
 }
 
 fn sweep(seeds: u64, stores: Stores) {
-    Check::new().seeds(seeds).limit(Duration::from_secs(60)).run(|sim| a_voter_crashes(sim, stores));
+    Check::new()
+        .seeds(seeds)
+        .limit(Duration::from_secs(60))
+        .run(|sim| a_voter_crashes(sim, stores));
 }
 
 #[test]

@@ -26,7 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[tokio::main]
 pub async fn store() -> Result<(), String> {
     let listener = TcpListener::bind("0.0.0.0:6379").await.map_err(|error| error.to_string())?;
-    mini_redis::server::run(listener, std::future::pending::<()>()).await.map_err(|error| error.to_string())
+    mini_redis::server::run(listener, std::future::pending::<()>())
+        .await
+        .map_err(|error| error.to_string())
 }
 
 /// What is wrong with the server, so that a test can show that it is found.
@@ -65,7 +67,10 @@ impl Server {
     }
 }
 
-async fn read(State(server): State<Arc<Server>>, Path(key): Path<String>) -> Result<Bytes, StatusCode> {
+async fn read(
+    State(server): State<Arc<Server>>,
+    Path(key): Path<String>,
+) -> Result<Bytes, StatusCode> {
     let mut store = server.connection().await?;
     match timeout(PATIENCE, store.get(&key)).await {
         Ok(Ok(value)) => {
@@ -133,7 +138,8 @@ impl Known {
 /// When an answer is not one that the writes before it allow.
 #[tokio::main]
 pub async fn user(key: &'static str, answers: u32) {
-    let http: Client<HttpConnector, Full<Bytes>> = Client::builder(TokioExecutor::new()).build_http();
+    let http: Client<HttpConnector, Full<Bytes>> =
+        Client::builder(TokioExecutor::new()).build_http();
     let mut known = Known::default();
     let (mut writes, mut reads, mut next) = (0, 0, 0);
     while writes < answers || reads < answers {
@@ -164,7 +170,8 @@ async fn call(
     let request = Request::builder().method(method).uri(format!("http://server/{key}"));
     let request = request.body(Full::new(Bytes::from(body))).ok()?;
     let answer = timeout(2 * PATIENCE, async {
-        let answer = http.request(request).await.ok().filter(|answer| answer.status().is_success())?;
+        let answer =
+            http.request(request).await.ok().filter(|answer| answer.status().is_success())?;
         Some(answer.into_body().collect().await.ok()?.to_bytes())
     });
     let answer = answer.await.ok().flatten();

@@ -23,7 +23,11 @@ fn scenario(sim: Sim, mistake: Mistake) {
                 sim.restart("server");
             }
             1 => {
-                let (from, to) = if sim.random_below(2) == 0 { ("server", "store") } else { ("store", "server") };
+                let (from, to) = if sim.random_below(2) == 0 {
+                    ("server", "store")
+                } else {
+                    ("store", "server")
+                };
                 sim.partition_one_way(from, to);
                 sleep(Duration::from_millis(1 + sim.random_below(6_000)));
                 sim.heal(from, to);

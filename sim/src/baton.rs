@@ -14,6 +14,7 @@ use std::ffi::c_long;
 use std::ptr::from_ref;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use libc::{FUTEX_PRIVATE_FLAG, FUTEX_WAIT, FUTEX_WAKE, SYS_exit, SYS_futex};
 
@@ -25,6 +26,10 @@ const WAIT: u32 = 0;
 const GO: u32 = 1;
 const DIE: u32 = 2;
 const TELL: u32 = 3;
+
+/// How long, and how often, a thread that was asked is waited for: a second of real time.
+const LOOK: Duration = Duration::from_millis(200);
+const LOOKS: u32 = 5;
 
 /// What the thread that was asked last has written down.
 static TOLD: Mutex<Option<String>> = Mutex::new(None);
@@ -64,18 +69,19 @@ impl Baton {
         self.0.store(WAIT, Ordering::Relaxed);
     }
 
-    /// Where the thread of this word stands, which waits for its turn.
-    pub(crate) fn ask(self) -> String {
+    /// Where the thread of this word stands, which waits for its turn. `None` if it does not say so
+    /// soon: it may need a lock for that which another waiting thread holds.
+    pub(crate) fn ask(self) -> Option<String> {
         *TOLD.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.set(TELL);
-        loop {
+        for _ in 0..LOOKS {
             // Acquire: pairs with the Release of `tell`.
             if self.0.load(Ordering::Acquire) != TELL {
-                break;
+                return TOLD.lock().unwrap_or_else(PoisonError::into_inner).take();
             }
-            self.futex(FUTEX_WAIT, TELL);
+            self.futex_for(FUTEX_WAIT, TELL, Some(LOOK));
         }
-        TOLD.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
+        None
     }
 
     fn tell(self) {
@@ -94,6 +100,14 @@ impl Baton {
     }
 
     fn futex(self, operation: i32, value: u32) {
+        self.futex_for(operation, value, None);
+    }
+
+    /// With a time after which a wait is over.
+    fn futex_for(self, operation: i32, value: u32, time: Option<Duration>) {
+        let time =
+            time.map(|time| libc::timespec { tv_sec: 0, tv_nsec: i64::from(time.subsec_nanos()) });
+        let time = time.as_ref().map_or(0, |time| from_ref(time) as c_long);
         let address = from_ref(self.0) as c_long;
         let operation = c_long::from(operation | FUTEX_PRIVATE_FLAG);
         // The thread may be between a failed call and its look at the reason. SAFETY: the word is
@@ -101,7 +115,7 @@ impl Baton {
         unsafe {
             let place = libc::__errno_location();
             let errno = *place;
-            real::syscall(SYS_futex, address, operation, c_long::from(value), 0, 0, 0);
+            real::syscall(SYS_futex, address, operation, c_long::from(value), time, 0, 0);
             *place = errno;
         }
     }

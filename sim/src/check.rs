@@ -1,9 +1,13 @@
 //! A scenario for many seeds.
 
 use std::any::type_name;
-use std::cell::Cell;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::choices::entity;
+use crate::properties::is_running;
 use crate::run;
 use crate::runner::{self, Sweep};
 use crate::scenario::Sim;
@@ -11,8 +15,8 @@ use crate::scenario::Sim;
 /// Runs `scenario` with the seeds `0..seeds`, each in a process of its own. Call it from a test.
 ///
 /// For each seed the test function starts again from its beginning in a child process. What comes
-/// before this call also runs there, outside of the simulation. So take random values inside the
-/// scenario, by [`Sim::random`].
+/// before this call also runs there, outside of the simulation, and earlier checks of the same test
+/// end at once as they did. So take random values inside the scenario, by [`Sim::random`].
 ///
 /// # Panics
 ///
@@ -37,8 +41,20 @@ pub fn check(seeds: u64, scenario: impl FnOnce(Sim) + Send) {
 }
 
 thread_local! {
-    /// How many checks this thread has made.
-    static CALLS: Cell<u64> = const { Cell::new(0) };
+    /// The checks of this thread that have failed. A test may expect that.
+    static FAILED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Which check of this process one is: its scenario's type, and how often that was checked before.
+/// The child counts in the same way.
+fn number_of(scenario: &str) -> String {
+    static CHECKS: Mutex<BTreeMap<u64, u64>> = Mutex::new(BTreeMap::new());
+    let scenario = entity(scenario);
+    let mut checks = CHECKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let count = checks.entry(scenario).or_insert(0);
+    *count += 1;
+    // Of one length, so that the environment of all runs is.
+    format!("{scenario:016x}-{count:06}")
 }
 
 /// How a scenario is run.
@@ -146,12 +162,13 @@ impl Check {
     /// When a run fails, with a report.
     #[track_caller]
     pub fn run<F: FnOnce(Sim) + Send>(self, scenario: F) {
-        let call = CALLS.get();
-        CALLS.set(call + 1);
+        assert!(!is_running(), "liten-sim: a check inside of a simulation");
+        let number = number_of(type_name::<F>());
         if let Some(report) = run::report_path() {
-            // A test that makes several checks makes them all again in the child, which belongs to
-            // one.
-            if run::number_of_check() != Some(call) {
+            // A test that makes several checks makes them all again in the child, which belongs to one.
+            // The ones before it end as they did.
+            if run::number_of_check().as_ref() != Some(&number) {
+                assert!(!run::has_failed_before(&number), "liten-sim: this check failed");
                 return;
             }
             let limit = u64::try_from(self.limit.as_nanos()).unwrap_or(u64::MAX);
@@ -159,7 +176,8 @@ impl Check {
         }
         let name = self.name.unwrap_or_else(|| test_name(type_name::<F>()));
         let arguments = self.arguments.unwrap_or_else(|| runner::test_arguments(&name));
-        runner::sweep(Sweep {
+        let failed = FAILED.with_borrow(|failed| failed.join(","));
+        let sweep = Sweep {
             name,
             seeds: self.seeds,
             first: 0,
@@ -168,8 +186,12 @@ impl Check {
             minimise_seconds: self.minimise.as_secs(),
             arguments,
             program: None,
-            environment: vec![(run::NUMBER_OF_CHECK, format!("{call:04}"))],
-        });
+            environment: vec![(run::NUMBER_OF_CHECK, number.clone()), (run::FAILED_BEFORE, failed)],
+        };
+        if let Err(report) = runner::sweep(sweep) {
+            FAILED.with_borrow_mut(|failed| failed.push(number));
+            panic!("{report}");
+        }
     }
 }
 

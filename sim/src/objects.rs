@@ -42,11 +42,18 @@ pub(crate) struct Object {
     /// Whether calls return at once, as far as it is known. The kernel keeps the flag.
     pub(crate) is_nonblocking: Option<bool>,
     /// Descriptors that stand for it.
-    descriptors: Vec<c_int>,
+    descriptors: Vec<Descriptor>,
     /// Actors that wait for it by `poll` or in a blocking call.
     waiters: Vec<ActorId>,
     /// The epolls that watch it, each with the descriptor by which it was added.
     watched_by: Vec<(ObjectId, c_int)>,
+}
+
+/// A descriptor, and the host that has it: one may copy a descriptor of another's, by a static.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Descriptor {
+    fd: c_int,
+    host: usize,
 }
 
 pub(crate) enum Kind {
@@ -94,9 +101,9 @@ impl Objects {
     }
 
     /// Lets one more descriptor stand for `id`.
-    fn attach(&mut self, fd: c_int, id: ObjectId) {
+    fn attach(&mut self, fd: c_int, host: usize, id: ObjectId) {
         if let Some(object) = self.get_mut(id) {
-            object.descriptors.push(fd);
+            object.descriptors.push(Descriptor { fd, host });
             put(&mut self.of_descriptor, fd as usize, id);
         }
     }
@@ -126,7 +133,7 @@ impl World {
         };
         // Numbers are not used again: what still names an old object must not find a new one.
         self.objects.slots.push(Some(object));
-        self.objects.attach(fd, id);
+        self.objects.attach(fd, host, id);
         id
     }
 
@@ -134,7 +141,8 @@ impl World {
     pub(crate) fn copy_descriptor(&mut self, fd: c_int, copy: c_int) {
         let Some(id) = self.objects.of_descriptor(fd) else { return };
         self.forget_descriptor(copy);
-        self.objects.attach(copy, id);
+        let host = self.running_host();
+        self.objects.attach(copy, host, id);
     }
 
     /// The descriptor `fd` is closed. The object goes with its last one.
@@ -142,7 +150,7 @@ impl World {
         let Some(id) = self.objects.of_descriptor(fd) else { return };
         self.objects.of_descriptor[fd as usize] = None;
         let Some(object) = self.objects.get_mut(id) else { return };
-        object.descriptors.retain(|other| *other != fd);
+        object.descriptors.retain(|other| other.fd != fd);
         if object.descriptors.is_empty() {
             self.drop_object(id, fd);
         }
@@ -183,11 +191,13 @@ impl World {
 
     /// Closes all descriptors of a host that has crashed. The network sees to its sockets.
     pub(crate) fn close_all_of(&mut self, host: usize) {
-        let all = self.objects.slots.iter().flatten();
-        let fds: Vec<c_int> = all
-            .filter(|object| object.host == host)
-            .flat_map(|object| object.descriptors.clone())
-            .collect();
+        // A pair without names connects threads of one process. It may lie in a static, as that of
+        // tokio for signals, of which other hosts have copies. Nobody sees it closed in a crash.
+        let is_pair =
+            |object: &Object| matches!(&object.kind, Kind::Unix(socket) if socket.is_pair());
+        let all = self.objects.slots.iter().flatten().filter(|object| !is_pair(object));
+        let all = all.flat_map(|object| &object.descriptors);
+        let fds: Vec<c_int> = all.filter(|one| one.host == host).map(|one| one.fd).collect();
         for fd in fds {
             self.forget_descriptor(fd);
             // SAFETY: the descriptor is the run's own, and all threads that used it are gone.

@@ -93,5 +93,5 @@ pub fn run_program(
             (VARIABLE, "1".to_owned()),
         ],
     };
-    runner::try_sweep(sweep).map(drop)
+    runner::sweep(sweep).map(drop)
 }

@@ -2,6 +2,7 @@
 
 use crate::world::actor::current;
 use crate::world::lock;
+use crate::world::turn::end_if_doomed;
 
 /// Fails the run when the condition does not hold, also in a task whose panic somebody else would
 /// catch. Outside of a run the condition is not evaluated.
@@ -44,6 +45,7 @@ pub fn is_running() -> bool {
 /// Does what [`always!`] is for.
 #[doc(hidden)]
 pub fn fail(message: String) -> ! {
+    end_if_doomed();
     lock().end_failed(message)
 }
 

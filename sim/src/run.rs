@@ -36,9 +36,16 @@ pub(crate) fn report_path() -> Option<PathBuf> {
 /// The variable with the number of the check that a child belongs to.
 pub(crate) const NUMBER_OF_CHECK: &str = "LITEN_SIM_NUMBER_OF_CHECK";
 
-/// Which check of its thread the child belongs to.
-pub(crate) fn number_of_check() -> Option<u64> {
-    env::var(NUMBER_OF_CHECK).ok()?.parse().ok()
+/// The variable with those that failed before it, in the same test.
+pub(crate) const FAILED_BEFORE: &str = "LITEN_SIM_FAILED_BEFORE";
+
+pub(crate) fn has_failed_before(number: &str) -> bool {
+    env::var(FAILED_BEFORE).is_ok_and(|list| list.split(',').any(|failed| failed == number))
+}
+
+/// Which check the child belongs to.
+pub(crate) fn number_of_check() -> Option<String> {
+    env::var(NUMBER_OF_CHECK).ok()
 }
 
 /// Makes the run and ends the process.
@@ -97,6 +104,7 @@ pub(crate) fn begin(
         usual(info);
         // Relaxed: it was set before the first thread of the run began.
         if PANICS_FAIL.load(Ordering::Relaxed) && current().is_some() {
+            turn::end_if_doomed();
             lock().end_failed(LAST_PANIC.take());
         }
     }));
@@ -171,12 +179,17 @@ pub(crate) fn start_host(host: usize) {
         (world.hosts[host].name.clone(), world.hosts[host].main.clone())
     };
     let Some(main) = main else { return };
-    let body = move || match catch_unwind(AssertUnwindSafe(|| main())) {
-        Ok(true) => turn::exit_host(0),
-        Ok(false) => {
-            lock().end_failed("the main function failed; its error is in the output".to_owned())
+    let body = move || {
+        let ended = catch_unwind(AssertUnwindSafe(|| main()));
+        // The host may have crashed meanwhile, and another incarnation have begun.
+        turn::end_if_doomed();
+        match ended {
+            Ok(true) => turn::exit_host(0),
+            Ok(false) => {
+                lock().end_failed("the main function failed; its error is in the output".to_owned())
+            }
+            Err(payload) => lock().end_failed(told_by(&*payload)),
         }
-        Err(payload) => lock().end_failed(told_by(&*payload)),
     };
     let thread = thread::Builder::new().name("main".to_owned()).spawn(body);
     thread.unwrap_or_else(|error| panic!("liten-sim: start the host {name}: {error}"));

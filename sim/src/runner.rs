@@ -61,18 +61,8 @@ pub(crate) fn test_arguments(name: &str) -> Vec<String> {
     [name].iter().chain(&flags).map(|argument| argument.to_string()).collect()
 }
 
-/// Runs the seeds of `sweep`, and panics with a report when one of them fails.
-#[track_caller]
-pub(crate) fn sweep(sweep: Sweep) -> Summary {
-    // Not by a closure, which would be the place of the panic.
-    match try_sweep(sweep) {
-        Ok(summary) => summary,
-        Err(report) => panic!("{report}"),
-    }
-}
-
-/// As `sweep`, with the report as an error.
-pub(crate) fn try_sweep(sweep: Sweep) -> Result<Summary, String> {
+/// Runs the seeds of `sweep`. The error is the report when one of them fails.
+pub(crate) fn sweep(sweep: Sweep) -> Result<Summary, String> {
     let settings = Settings::from_environment()?;
     let summary = sweep_with(&sweep, &settings)?;
     // Past libtest, which hides what a passing test prints. A closed standard error is the user's

@@ -76,6 +76,7 @@ impl Sim {
         );
         if world.fault(format!("crash {name}")) {
             world.crash(host);
+            turn::let_doomed_end(world);
         }
     }
 
@@ -111,6 +112,7 @@ impl Sim {
         assert!(host != world.running_host(), "liten-sim: `{name}` cannot turn its own power off");
         if world.fault(format!("power off {name}")) {
             world.power_off(host);
+            turn::let_doomed_end(world);
         }
     }
 

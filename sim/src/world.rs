@@ -58,6 +58,8 @@ pub(crate) struct World {
     pub(crate) faults: Vec<(Nanos, String)>,
     pub(crate) sometimes: BTreeMap<String, bool>,
     pub(crate) leaks: Vec<String>,
+    /// Files that are locked by `flock`, each with its host. A crash unlocks them.
+    pub(crate) locked_files: Vec<(usize, std::ffi::c_int)>,
     /// The virtual time at which a run is over in any case.
     pub(crate) limit: Nanos,
 }
@@ -166,6 +168,7 @@ impl World {
             faults: Vec::new(),
             sometimes: BTreeMap::new(),
             leaks: Vec::new(),
+            locked_files: Vec::new(),
             limit: Nanos::MAX,
         }
     }

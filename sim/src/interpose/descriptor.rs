@@ -2,7 +2,9 @@
 
 use std::ffi::{c_int, c_long, c_ulong, c_void};
 
-use libc::{EINVAL, F_DUPFD, F_DUPFD_CLOEXEC, F_GETFL, F_SETFL, FIONBIO, FIONREAD, O_NONBLOCK};
+use libc::{
+    EINVAL, F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_GETFL, F_SETFL, FIONBIO, FIONREAD, O_NONBLOCK,
+};
 
 use super::fail;
 use crate::network::Nanos;
@@ -17,8 +19,10 @@ pub(super) fn object(fd: c_int) -> Option<(ActorId, ObjectId)> {
     let me = current()?;
     let world = lock();
     let id = world.objects.of_descriptor(fd);
-    // The descriptors of a host that has crashed are closed already, and may be another's.
-    if id.is_none() && !world.actors[me.0].is_doomed {
+    // The descriptors of a host that has crashed are closed already, and may be another's. The
+    // standard streams are all hosts' own, and are written to under a lock of the process.
+    let is_over = world.actors[me.0].is_doomed && !(0..=2).contains(&fd);
+    if id.is_none() && !is_over {
         return None;
     }
     turn::step_with(world, me);
@@ -70,6 +74,8 @@ pub(super) fn wait_for(
 pub(super) unsafe extern "C" fn close(fd: c_int) -> c_int {
     if object(fd).is_some() {
         lock().forget_descriptor(fd);
+    } else if current().is_some() {
+        lock().locked_files.retain(|(_, locked)| *locked != fd);
     }
     // SAFETY: the caller's contract is the C library's.
     unsafe { real::close(fd) }
@@ -83,16 +89,18 @@ fn copied(fd: c_int, copy: c_int) -> c_int {
     copy
 }
 
-/// As [`copied`], where the number may have stood for something else before.
-fn replaced(fd: c_int, copy: c_int) -> c_int {
-    if copy >= 0 && current().is_some() {
-        lock().forget_descriptor(copy);
+/// Closes what `to` stands for, before the kernel lets it stand for what `fd` does.
+fn replace(fd: c_int, to: c_int) {
+    // SAFETY: the command takes no argument.
+    let is_open = unsafe { real::fcntl(fd, F_GETFD, 0) } >= 0;
+    if is_open && current().is_some() {
+        lock().forget_descriptor(to);
     }
-    copied(fd, copy)
 }
 
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn dup(fd: c_int) -> c_int {
+    turn::end_if_doomed();
     // SAFETY: the caller's contract is the C library's.
     copied(fd, unsafe { real::dup(fd) })
 }
@@ -103,18 +111,25 @@ unsafe extern "C" fn dup2(fd: c_int, to: c_int) -> c_int {
         // SAFETY: the caller's contract is the C library's.
         return unsafe { real::dup2(fd, to) };
     }
+    turn::end_if_doomed();
+    replace(fd, to);
     // SAFETY: the caller's contract is the C library's.
-    replaced(fd, unsafe { real::dup2(fd, to) })
+    copied(fd, unsafe { real::dup2(fd, to) })
 }
 
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn dup3(fd: c_int, to: c_int, flags: c_int) -> c_int {
+    turn::end_if_doomed();
+    if fd != to {
+        replace(fd, to);
+    }
     // SAFETY: the caller's contract is the C library's.
-    replaced(fd, unsafe { real::dup3(fd, to, flags) })
+    copied(fd, unsafe { real::dup3(fd, to, flags) })
 }
 
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: c_long) -> c_int {
+    turn::end_if_doomed();
     // SAFETY: the caller's contract is the C library's. A command without argument ignores what
     // stands there.
     let result = unsafe { real::fcntl(fd, command, argument) };
@@ -137,6 +152,7 @@ unsafe extern "C" fn fcntl64(fd: c_int, command: c_int, argument: c_long) -> c_i
 
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
+    turn::end_if_doomed();
     if request == FIONREAD
         && let Some((_, id)) = object(fd)
     {

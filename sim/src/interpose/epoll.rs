@@ -20,7 +20,8 @@ use crate::world::{World, lock, turn};
 
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn epoll_create1(flags: c_int) -> c_int {
-    let me = turn::step();
+    // Also in the making of statics, which a crash would leave half made.
+    let me = turn::step_anywhere();
     // SAFETY: the call takes no pointers.
     let fd = unsafe { real::epoll_create1(flags) };
     if me.is_some() && fd >= 0 {

@@ -8,7 +8,7 @@ use libc::{ENOENT, pid_t};
 use super::fail;
 use crate::real;
 use crate::world::actor::current;
-use crate::world::lock;
+use crate::world::{lock, turn};
 
 /// Folders whose files show what threads do, how busy the machine is, and what it is allowed. The
 /// maps of memory stay: stack traces are made with them, and runs have the same.
@@ -74,6 +74,7 @@ unsafe extern "C" fn posix_spawn(
 /// A path that a socket is bound to is no file: the run alone knows it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn unlink(path: *const c_char) -> c_int {
+    turn::end_if_doomed();
     // SAFETY: the caller gave a string.
     if current().is_some() && lock().unlink_unix(unsafe { CStr::from_ptr(path) }.to_bytes()) {
         return 0;

@@ -79,8 +79,14 @@ unsafe fn futex(
     to: *const u32,
     _bits: u32,
 ) -> c_int {
-    let Some(me) = turn::step() else { return fail(ENOSYS) };
     let command = operation & !(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
+    // A lock that all hosts share is open before its next holder is woken. A crash between the two
+    // would lose that wake, so it waits until the wake is done.
+    let step = match command {
+        FUTEX_WAIT | FUTEX_WAIT_BITSET => turn::step(),
+        _ => turn::step_anywhere(),
+    };
+    let Some(me) = step else { return fail(ENOSYS) };
     let result = match command {
         FUTEX_WAIT | FUTEX_WAIT_BITSET => {
             // SAFETY: the timeout is null or valid, and the word is one.

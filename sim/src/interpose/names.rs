@@ -180,7 +180,7 @@ pub(super) unsafe extern "C" fn getrandom(
 ) -> ssize_t {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
-        if turn::step().is_none() {
+        if turn::step_anywhere().is_none() {
             return real::getrandom(into, length, flags);
         }
         let mut draw = lock().draw_for_running(Kind::Random);

@@ -12,7 +12,7 @@ use super::fail;
 use crate::objects::Kind;
 use crate::objects::unix::{UnixSocket, UnixState};
 use crate::real;
-use crate::world::lock;
+use crate::world::{lock, turn};
 
 /// Whether an option asks the kernel to cut or join datagrams. A run's network does not, and
 /// programs go on without.
@@ -134,6 +134,7 @@ pub(super) unsafe extern "C" fn setsockopt(
     value: *const c_void,
     length: socklen_t,
 ) -> c_int {
+    turn::end_if_doomed();
     if is_batching(level, name) && object(fd).is_some() {
         return fail(ENOPROTOOPT);
     }

@@ -28,7 +28,8 @@ unsafe extern "C" fn pipe(fds: *mut c_int) -> c_int {
 pub(super) unsafe extern "C" fn pipe2(fds: *mut c_int, flags: c_int) -> c_int {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
-        let me = turn::step();
+        // Also in the making of statics, which a crash would leave half made.
+        let me = turn::step_anywhere();
         let result = real::pipe2(fds, flags);
         if me.is_some() && result == 0 {
             let mut world = lock();
@@ -51,7 +52,8 @@ pub(super) unsafe extern "C" fn socketpair(
 ) -> c_int {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
-        let me = turn::step();
+        // Also in the making of statics, which a crash would leave half made.
+        let me = turn::step_anywhere();
         let kind_alone = kind & !(SOCK_CLOEXEC | SOCK_NONBLOCK);
         let is_known = UnixSocket::of_type(kind_alone).is_some();
         if me.is_some() && (domain != AF_UNIX || !is_known) {
@@ -71,7 +73,8 @@ pub(super) unsafe extern "C" fn socketpair(
 
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn eventfd(count: c_uint, flags: c_int) -> c_int {
-    let me = turn::step();
+    // Also in the making of statics, which a crash would leave half made.
+    let me = turn::step_anywhere();
     // SAFETY: the call takes no pointers.
     let fd = unsafe { real::eventfd(count, flags) };
     if me.is_some() && fd >= 0 {
@@ -82,7 +85,8 @@ pub(super) unsafe extern "C" fn eventfd(count: c_uint, flags: c_int) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn timerfd_create(clock: c_int, flags: c_int) -> c_int {
-    let me = turn::step();
+    // Also in the making of statics, which a crash would leave half made.
+    let me = turn::step_anywhere();
     // SAFETY: the call takes no pointers.
     let fd = unsafe { real::timerfd_create(clock, flags) };
     if me.is_some() && fd >= 0 {

@@ -97,6 +97,14 @@ unsafe extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
         // SAFETY: the call takes no pointers. The place of `errno` is this thread's.
         let (result, errno) =
             unsafe { (real::flock(fd, operation | LOCK_NB), *libc::__errno_location()) };
+        if result == 0 {
+            let mut world = lock();
+            let host = world.running_host();
+            world.locked_files.retain(|(_, locked)| *locked != fd);
+            if operation & libc::LOCK_UN == 0 {
+                world.locked_files.push((host, fd));
+            }
+        }
         if result == 0 || errno != libc::EWOULDBLOCK || operation & LOCK_NB != 0 {
             return if result == 0 { 0 } else { fail(errno) };
         }

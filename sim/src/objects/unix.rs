@@ -48,6 +48,12 @@ pub(crate) enum UnixState {
 }
 
 impl UnixSocket {
+    /// Whether it came from `socketpair`: neither side has a name.
+    pub(crate) fn is_pair(&self) -> bool {
+        let is_stream = matches!(self.state, UnixState::Connected { .. });
+        is_stream && self.name.is_none() && self.peer_name.is_none()
+    }
+
     pub(crate) fn is_connected(&self) -> bool {
         match &self.state {
             UnixState::Connected { .. } => true,

@@ -79,17 +79,23 @@ impl World {
 
     /// A line for each thread that is there, with what it waits for and where.
     pub(crate) fn waits(&self) -> Vec<String> {
-        let ids = (0..self.actors.len()).map(ActorId);
-        let lines = ids.filter_map(|id| {
-            let line = self.wait_of(id)?;
-            // A thread that has never had its turn is at its beginning, and the caller knows where
-            // it is.
+        let mut answers = true;
+        let mut lines = Vec::new();
+        for id in (0..self.actors.len()).map(ActorId) {
+            let Some(mut line) = self.wait_of(id) else { continue };
             let actor = &self.actors[id.0];
-            let stands = matches!(actor.state, State::Blocked(_)) && id != self.running;
-            let place = if stands { actor.baton.ask() } else { String::new() };
-            Some(if place.is_empty() { line } else { format!("{line}, in {place}") })
-        });
-        lines.collect()
+            // Who runs is the caller, or is not to be disturbed.
+            if answers && matches!(actor.state, State::Blocked(_)) && id != self.running {
+                let place = actor.baton.ask();
+                // What keeps one from an answer may keep them all.
+                answers = place.is_some();
+                if let Some(place) = place.filter(|place| !place.is_empty()) {
+                    line = format!("{line}, in {place}");
+                }
+            }
+            lines.push(line);
+        }
+        lines
     }
 
     fn wait_of(&self, id: ActorId) -> Option<String> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::World;
 use super::actor::{ActorId, State, Waits, Wake};
 use crate::network::HostId;
+use crate::real;
 
 /// What a host runs from its start. It is called again after a restart, and returns whether it
 /// succeeded.
@@ -103,6 +104,17 @@ impl World {
         self.network.power_on(self.hosts[host].network);
     }
 
+    /// Files stay open, but their locks are not the host's any more.
+    fn unlock_files_of(&mut self, host: usize) {
+        self.locked_files.retain(|(owner, fd)| {
+            if *owner == host {
+                // SAFETY: the call takes no pointers.
+                unsafe { real::flock(*fd, libc::LOCK_UN) };
+            }
+            *owner != host
+        });
+    }
+
     /// As [`World::crash`], when the thread that asks for it is one of the host's.
     pub(crate) fn crash_but(&mut self, host: usize, except: Option<ActorId>) {
         let is_concerned = |id: &usize| {
@@ -127,6 +139,7 @@ impl World {
             waiting.retain(is_there);
         }
         self.close_all_of(host);
+        self.unlock_files_of(host);
         let network = self.hosts[host].network;
         if self.hosts[host].has_power {
             self.with_network(|net, moment| net.crash(moment, network));

@@ -71,6 +71,26 @@ fn begin_step(mut world: Guard, me: ActorId, may_end: bool) {
     }
 }
 
+/// Ends the calling thread if its host has crashed. For calls that are no step: they would meet
+/// descriptors and files of another host.
+pub(crate) fn end_if_doomed() {
+    let Some(me) = current() else { return };
+    let world = lock();
+    if world.actors[me.0].is_doomed {
+        end_doomed(world, me);
+    }
+}
+
+/// Lets the threads of crashed hosts come to their ends before the calling thread goes on.
+pub(crate) fn let_doomed_end(mut world: Guard) {
+    let me = world.running;
+    if world.ready.iter().any(|id| world.actors[id.0].is_doomed) {
+        world.actors[me.0].state = State::Ready;
+        world.ready.push_front(me);
+        give_away(world, me);
+    }
+}
+
 /// Ends the calling thread, whose host has crashed. Does not return.
 fn end_doomed(mut world: Guard, me: ActorId) {
     world.actors[me.0].state = State::Crashed;
@@ -149,6 +169,7 @@ pub(crate) fn end(mut world: Guard, me: ActorId) {
 
 /// Ends the host of the calling thread with a status, as `exit` ends a process. Does not return.
 pub(crate) fn exit_host(status: i32) {
+    end_if_doomed();
     let Some(me) = current() else { return };
     let mut world = lock();
     let host = world.actors[me.0].host;
@@ -225,7 +246,7 @@ impl World {
     /// Whether a thread that is to end has gone on for so many calls that it holds no lock for a
     /// moment only.
     fn is_past_its_time(&mut self, me: ActorId) -> bool {
-        const MOST: u32 = 100;
+        const MOST: u32 = 10_000;
         let calls = &mut self.actors[me.0].calls_after_crash;
         *calls += 1;
         *calls > MOST

@@ -236,3 +236,81 @@ fn a_host_may_let_faults_happen_too() {
         });
     });
 }
+
+#[test]
+fn a_crash_leaves_the_standard_streams_to_others() {
+    check(30, |sim| {
+        sim.host("talks", || {
+            loop {
+                // It may stand in the reading of the clock, just before it prints.
+                println!("{:?}", Instant::now());
+            }
+        });
+        for _ in 0..10 {
+            sleep(SECOND / 1_000);
+            sim.crash("talks");
+            sim.restart("talks");
+        }
+        sim.client("other", || println!("heard"));
+    });
+}
+
+#[test]
+fn a_host_that_crashed_does_not_speak_for_the_next_one() {
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    check(30, |sim| {
+        sim.client("client", || {
+            if RUNS.fetch_add(1, Ordering::SeqCst) > 0 {
+                return;
+            }
+            // It stands in one of these when it crashes, and would then fail or end.
+            let begun = Instant::now();
+            while begun.elapsed() < SECOND {}
+            panic!("the first one was to crash");
+        });
+        sleep(SECOND / 100);
+        sim.crash("client");
+        sim.restart("client");
+    });
+}
+
+/// A runtime that listens for signals, for which tokio has a static pair of sockets.
+#[tokio::main]
+async fn listens_for_signals() {
+    let mut signals =
+        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::user_defined1()).unwrap();
+    let _ = tokio::time::timeout(SECOND, signals.recv()).await;
+}
+
+#[test]
+fn descriptors_in_statics_outlive_the_host_that_made_them() {
+    check(10, |sim| {
+        sim.host("first", listens_for_signals);
+        sleep(SECOND / 2);
+        sim.host("second", listens_for_signals);
+        sleep(SECOND / 10);
+        sim.crash("first");
+        sim.restart("first");
+        sim.client("third", listens_for_signals);
+    });
+}
+
+#[test]
+fn a_crash_unlocks_files() {
+    check(5, |sim| {
+        sim.host("holder", || {
+            let path = std::env::temp_dir().join("locked");
+            let file = std::fs::File::create(path).unwrap();
+            // SAFETY: the call takes no pointers.
+            let result =
+                unsafe { libc::flock(std::os::fd::AsRawFd::as_raw_fd(&file), libc::LOCK_EX) };
+            assert_eq!(result, 0);
+            sleep(1_000 * SECOND);
+        });
+        sleep(SECOND);
+        sim.crash("holder");
+        sim.restart("holder");
+        sleep(SECOND);
+        sim.client("other", || ());
+    });
+}

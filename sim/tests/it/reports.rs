@@ -140,3 +140,20 @@ fn a_run_that_goes_on_and_on() {
     });
     says(&said, &["not at its end after 1 s of real time", "program/main/1"]);
 }
+
+#[test]
+fn each_check_of_a_test_runs_its_own_scenario() {
+    // All reports first: in the child of a later check, earlier ones fail with a word only.
+    let said: Vec<String> = (0..3)
+        .map(|wanted| {
+            report(move || {
+                check(1, move |sim| sim.client("program", move || assert_eq!(wanted, 7)));
+            })
+        })
+        .collect();
+    let other = report(|| check(1, |sim| sim.fail("by another scenario")));
+    for (wanted, said) in said.iter().enumerate() {
+        says(said, &[&format!("left: {wanted}")]);
+    }
+    says(&other, &["by another scenario"]);
+}

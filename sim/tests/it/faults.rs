@@ -257,18 +257,19 @@ fn a_crash_leaves_the_standard_streams_to_others() {
 
 #[test]
 fn a_host_that_crashed_does_not_speak_for_the_next_one() {
-    static RUNS: AtomicU32 = AtomicU32::new(0);
+    static CRASHES: AtomicU32 = AtomicU32::new(0);
     check(30, |sim| {
         sim.client("client", || {
-            if RUNS.fetch_add(1, Ordering::SeqCst) > 0 {
-                return;
+            let crashes = CRASHES.load(Ordering::SeqCst);
+            for _ in 0..100_000 {
+                // It stands here when it crashes.
+                let _now = Instant::now();
+                assert_eq!(CRASHES.load(Ordering::SeqCst), crashes, "the dead speak");
             }
-            // It stands in one of these when it crashes, and would then fail or end.
-            let begun = Instant::now();
-            while begun.elapsed() < SECOND {}
-            panic!("the first one was to crash");
         });
         sleep(SECOND / 100);
+        // No other thread runs between the two.
+        CRASHES.fetch_add(1, Ordering::SeqCst);
         sim.crash("client");
         sim.restart("client");
     });
@@ -297,6 +298,7 @@ fn descriptors_in_statics_outlive_the_host_that_made_them() {
 
 #[test]
 fn a_crash_unlocks_files() {
+    static LOCKED: AtomicU32 = AtomicU32::new(0);
     check(5, |sim| {
         sim.host("holder", || {
             let path = std::env::temp_dir().join("locked");
@@ -305,12 +307,13 @@ fn a_crash_unlocks_files() {
             let result =
                 unsafe { libc::flock(std::os::fd::AsRawFd::as_raw_fd(&file), libc::LOCK_EX) };
             assert_eq!(result, 0);
+            LOCKED.fetch_add(1, Ordering::SeqCst);
             sleep(1_000 * SECOND);
         });
         sleep(SECOND);
         sim.crash("holder");
         sim.restart("holder");
         sleep(SECOND);
-        sim.client("other", || ());
+        assert_eq!(LOCKED.load(Ordering::SeqCst), 2);
     });
 }

@@ -3,7 +3,6 @@
 use std::any::type_name;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::choices::entity;
@@ -45,14 +44,21 @@ thread_local! {
     static FAILED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Which check of this process one is: its scenario's type, and how often that was checked before.
-/// The child counts in the same way.
+thread_local! {
+    /// How often each scenario has been checked by this thread. A test has a thread of its own, in the
+    /// child too, whatever other tests run beside it.
+    static CHECKS: RefCell<BTreeMap<u64, u64>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// Which check of this thread one is: its scenario, and how often that was checked before. The child
+/// counts in the same way.
 fn number_of(scenario: &str) -> String {
-    static CHECKS: Mutex<BTreeMap<u64, u64>> = Mutex::new(BTreeMap::new());
     let scenario = entity(scenario);
-    let mut checks = CHECKS.lock().unwrap_or_else(PoisonError::into_inner);
-    let count = checks.entry(scenario).or_insert(0);
-    *count += 1;
+    let count = CHECKS.with_borrow_mut(|checks| {
+        let count = checks.entry(scenario).or_insert(0);
+        *count += 1;
+        *count
+    });
     // Of one length, so that the environment of all runs is.
     format!("{scenario:016x}-{count:06}")
 }
@@ -163,7 +169,8 @@ impl Check {
     #[track_caller]
     pub fn run<F: FnOnce(Sim) + Send>(self, scenario: F) {
         assert!(!is_running(), "liten-sim: a check inside of a simulation");
-        let number = number_of(type_name::<F>());
+        let program = self.name.as_deref().unwrap_or_default();
+        let number = number_of(&format!("{program} {}", type_name::<F>()));
         if let Some(report) = run::report_path() {
             // A test that makes several checks makes them all again in the child, which belongs to one.
             // The ones before it end as they did.

@@ -157,3 +157,21 @@ fn each_check_of_a_test_runs_its_own_scenario() {
     }
     says(&other, &["by another scenario"]);
 }
+
+/// Two tests with one scenario run beside each other.
+fn fails_with(number: u32) {
+    let said = report(move || {
+        check(1, move |sim| sim.client("program", move || assert_eq!(number, 7)));
+    });
+    says(&said, &[&format!("left: {number}")]);
+}
+
+#[test]
+fn one_of_two_tests_that_share_a_scenario() {
+    fails_with(1);
+}
+
+#[test]
+fn the_other_of_two_tests_that_share_a_scenario() {
+    fails_with(2);
+}

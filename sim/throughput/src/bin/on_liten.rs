@@ -69,7 +69,7 @@ fn main() {
     let began = Instant::now();
     Check::new()
         .limit(Duration::from_secs(48 * 3_600))
-        .real_seconds(3_600)
+        .real_limit(Duration::from_secs(3_600))
         .cpus(cpus)
         .program(&case, std::env::args().skip(1).collect())
         .run(|sim| scenario(sim, &case, &numbers));

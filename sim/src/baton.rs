@@ -65,7 +65,7 @@ impl Baton {
                 _ => self.futex(FUTEX_WAIT, WAIT),
             }
         }
-        // Relaxed: nobody writes the word of a thread that has the turn.
+        // Relaxed: no thread writes the word of the one that has the turn.
         self.0.store(WAIT, Ordering::Relaxed);
     }
 

@@ -9,7 +9,7 @@ use crate::choices::entity;
 use crate::properties::is_running;
 use crate::run;
 use crate::runner::{self, Sweep};
-use crate::scenario::Sim;
+use crate::scenario::{Sim, nanos};
 
 /// Runs `scenario` with the seeds `0..seeds`, each in a process of its own. Call it from a test.
 ///
@@ -42,16 +42,13 @@ pub fn check(seeds: u64, scenario: impl FnOnce(Sim) + Send) {
 thread_local! {
     /// The checks of this thread that have failed. A test may expect that.
     static FAILED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
-}
-
-thread_local! {
-    /// How often each scenario has been checked by this thread. A test has a thread of its own, in the
-    /// child too, whatever other tests run beside it.
+    /// How often each scenario has been checked by this thread. A test has a thread of its own, in
+    /// the child too, whatever other tests run beside it.
     static CHECKS: RefCell<BTreeMap<u64, u64>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Which check of this thread one is: its scenario, and how often that was checked before. The child
-/// counts in the same way.
+/// Which check of this thread one is: its scenario, and how often that was checked before. The
+/// child counts in the same way.
 fn number_of(scenario: &str) -> String {
     let scenario = entity(scenario);
     let count = CHECKS.with_borrow_mut(|checks| {
@@ -135,7 +132,7 @@ impl Check {
     }
 
     /// Lets each panic fail the run, also that of a task, which the runtime catches and hands to
-    /// whoever awaits it.
+    /// the code that awaits it.
     pub fn panics_fail(mut self) -> Self {
         self.panics_fail = true;
         self
@@ -172,14 +169,13 @@ impl Check {
         let program = self.name.as_deref().unwrap_or_default();
         let number = number_of(&format!("{program} {}", type_name::<F>()));
         if let Some(report) = run::report_path() {
-            // A test that makes several checks makes them all again in the child, which belongs to one.
-            // The ones before it end as they did.
+            // A test that makes several checks makes them all again in the child, which belongs to
+            // one. The ones before it end as they did.
             if run::number_of_check().as_ref() != Some(&number) {
                 assert!(!run::has_failed_before(&number), "liten-sim: this check failed");
                 return;
             }
-            let limit = u64::try_from(self.limit.as_nanos()).unwrap_or(u64::MAX);
-            run::run(report, limit, self.cpus, self.panics_fail, scenario);
+            run::run(report, nanos(self.limit), self.cpus, self.panics_fail, scenario);
         }
         let name = self.name.unwrap_or_else(|| test_name(type_name::<F>()));
         let arguments = self.arguments.unwrap_or_else(|| runner::test_arguments(&name));

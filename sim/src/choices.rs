@@ -2,7 +2,7 @@
 //!
 //! A choice has a key: its kind, the entity it is about, and how often that pair has been asked
 //! before. The value is a function of the seed and the key alone. So an entity that makes one more
-//! choice moves nobody else's choices.
+//! choice moves no choice of another one.
 //!
 //! Most choices are *disturbances*: a thread is held up, a ready thread overtakes another, a packet
 //! is lost. A run in which none of them happens is the calm run. Each disturbance can be masked by
@@ -115,7 +115,7 @@ impl Draw {
 
     /// A number below `bound`, which is at least 1.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        // The bias is below one part in 2^64 / bound: nobody sees it.
+        // The bias is below one part in 2^64 / bound: no program can see it.
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 }

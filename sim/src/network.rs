@@ -140,7 +140,7 @@ enum Event {
         packet: Box<Packet>,
     },
     Timer(SocketId),
-    /// Nobody answered when the host asked for the neighbour's hardware address.
+    /// No host answered when this one asked for the neighbour's hardware address.
     Unreachable(SocketId, SocketAddr),
 }
 
@@ -372,7 +372,7 @@ impl Network {
         }
     }
 
-    /// The host loses its power and with it all of its sockets. Nobody is told.
+    /// The host loses its power and with it all of its sockets. No peer is told.
     pub(crate) fn power_off(&mut self, host: HostId) {
         self.hosts[host.0].on = false;
         for id in self.sockets_of(host) {

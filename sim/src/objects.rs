@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 
-use libc::{EBADF, EINVAL, EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT, EPOLLRDHUP};
+use libc::{EBADF, EINVAL};
 
+pub(crate) use crate::network::{ERR, HUP, IN, OUT, RDHUP};
 use crate::network::{Errno, SocketId};
 use crate::real;
 use crate::world::World;
@@ -26,12 +27,6 @@ use event::Event;
 use pipe::{Pipe, PipeId};
 use timer::Timer;
 use unix::UnixSocket;
-
-pub(crate) const IN: u32 = EPOLLIN as u32;
-pub(crate) const OUT: u32 = EPOLLOUT as u32;
-pub(crate) const ERR: u32 = EPOLLERR as u32;
-pub(crate) const HUP: u32 = EPOLLHUP as u32;
-pub(crate) const RDHUP: u32 = EPOLLRDHUP as u32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ObjectId(pub(crate) usize);
@@ -122,7 +117,7 @@ impl World {
         if let Kind::Socket(socket) = kind {
             put(&mut self.objects.of_socket, socket.0, id);
         }
-        let host = self.actors[self.running.0].host;
+        let host = self.running_host();
         let object = Object {
             kind,
             host,
@@ -192,7 +187,8 @@ impl World {
     /// Closes all descriptors of a host that has crashed. The network sees to its sockets.
     pub(crate) fn close_all_of(&mut self, host: usize) {
         // A pair without names connects threads of one process. It may lie in a static, as that of
-        // tokio for signals, of which other hosts have copies. Nobody sees it closed in a crash.
+        // tokio for signals, of which other hosts have copies. No other process could see it closed
+        // in a crash.
         let is_pair =
             |object: &Object| matches!(&object.kind, Kind::Unix(socket) if socket.is_pair());
         let all = self.objects.slots.iter().flatten().filter(|object| !is_pair(object));
@@ -330,17 +326,8 @@ fn put(table: &mut Vec<Option<ObjectId>>, place: usize, id: ObjectId) {
 
 /// The value of `SO_LINGER`, in seconds, if it is on.
 fn linger_of(fd: c_int) -> Option<u32> {
-    let mut linger = libc::linger { l_onoff: 0, l_linger: 0 };
-    let mut length = size_of::<libc::linger>() as libc::socklen_t;
-    // SAFETY: the option has this type, and both places are ours.
-    let result = unsafe {
-        real::getsockopt(
-            fd,
-            libc::SOL_SOCKET,
-            libc::SO_LINGER,
-            (&raw mut linger).cast(),
-            &raw mut length,
-        )
-    };
-    (result == 0 && linger.l_onoff != 0).then_some(linger.l_linger as u32)
+    let off = libc::linger { l_onoff: 0, l_linger: 0 };
+    // SAFETY: the option is of this type, which is made of numbers.
+    let linger = unsafe { real::option_of(fd, libc::SOL_SOCKET, libc::SO_LINGER, off) }?;
+    (linger.l_onoff != 0).then_some(linger.l_linger as u32)
 }

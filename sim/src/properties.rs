@@ -4,7 +4,7 @@ use crate::world::actor::current;
 use crate::world::lock;
 use crate::world::turn::end_if_doomed;
 
-/// Fails the run when the condition does not hold, also in a task whose panic somebody else would
+/// Fails the run when the condition does not hold, also in a task whose panic its runtime would
 /// catch. Outside of a run the condition is not evaluated.
 ///
 /// ```

@@ -24,8 +24,8 @@ pub(crate) type Start = extern "C" fn(*mut c_void) -> *mut c_void;
 ///
 /// When the C library has no such function, as with a statically linked one.
 fn next(cache: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
-    // Acquire and Release: the address is all there is to see, and it is the same whoever looked it
-    // up.
+    // Acquire and Release: the address is all there is to see, and it is the same whichever thread
+    // looked it up.
     let known = cache.load(Ordering::Acquire);
     if !known.is_null() {
         return known;
@@ -53,6 +53,19 @@ macro_rules! real {
             }
         })*
     };
+}
+
+/// The value of a socket's option, or `None` for a descriptor that does not have it. `value` is
+/// written over.
+///
+/// # Safety
+///
+/// The option is of type `T`, and any bits are one.
+pub(crate) unsafe fn option_of<T>(fd: c_int, level: c_int, name: c_int, mut value: T) -> Option<T> {
+    let mut length = size_of::<T>() as socklen_t;
+    // SAFETY: both places are ours, and no more than the room is written.
+    let result = unsafe { getsockopt(fd, level, name, (&raw mut value).cast(), &raw mut length) };
+    (result == 0).then_some(value)
 }
 
 real! {

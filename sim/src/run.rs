@@ -134,7 +134,8 @@ fn become_first(host: &str) {
     let _ = std::time::Instant::now();
     let mut world = lock();
     if world.now == before {
-        let message = "the C library's functions are not replaced; does the program use them from a shared library?";
+        let message = "the C library's functions are not replaced; \
+             does the program use them from a shared library?";
         world.end_refused(message.to_owned());
     }
 }
@@ -156,7 +157,7 @@ fn note_panic(info: &PanicHookInfo<'_>) {
 }
 
 /// What a caught panic said.
-pub(crate) fn told_by(payload: &(dyn Any + Send)) -> String {
+fn told_by(payload: &(dyn Any + Send)) -> String {
     let noted = LAST_PANIC.take();
     if !noted.is_empty() {
         return noted;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::choices::{Chance, Kind, entity};
 use crate::network::Nanos;
+use crate::properties;
 use crate::run::start_host;
 use crate::world::actor::Waits;
 use crate::world::{World, lock, turn};
@@ -305,7 +306,7 @@ impl Sim {
 
     /// Ends the run, which has failed. The report says `why`.
     pub fn fail(self, why: impl Into<String>) -> ! {
-        lock().end_failed(why.into())
+        properties::fail(why.into())
     }
 
     /// The virtual time since the run began.
@@ -370,6 +371,6 @@ fn chance_of(share: f64) -> Chance {
     Chance((share * f64::from(Chance::ALWAYS.0)).ceil() as u32)
 }
 
-fn nanos(time: Duration) -> Nanos {
+pub(crate) fn nanos(time: Duration) -> Nanos {
     Nanos::try_from(time.as_nanos()).unwrap_or(Nanos::MAX)
 }

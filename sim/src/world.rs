@@ -57,7 +57,6 @@ pub(crate) struct World {
     pub(crate) prefixes: Vec<(u64, u64)>,
     pub(crate) faults: Vec<(Nanos, String)>,
     pub(crate) sometimes: BTreeMap<String, bool>,
-    pub(crate) leaks: Vec<String>,
     /// Files that are locked by `flock`, each with its host. A crash unlocks them.
     pub(crate) locked_files: Vec<(usize, std::ffi::c_int)>,
     /// The virtual time at which a run is over in any case.
@@ -167,7 +166,6 @@ impl World {
             prefixes: Vec::new(),
             faults: Vec::new(),
             sometimes: BTreeMap::new(),
-            leaks: Vec::new(),
             locked_files: Vec::new(),
             limit: Nanos::MAX,
         }

@@ -7,12 +7,11 @@ use libc::{
     clockid_t, time_t, timespec, timeval, useconds_t,
 };
 
-use crate::network::{Errno, Nanos};
+use crate::network::{Errno, MILLISECOND, Nanos, SECOND};
 use crate::real;
 use crate::world::actor::{ActorId, Waits};
 use crate::world::{World, lock, turn};
 
-const SECOND: Nanos = 1_000_000_000;
 /// What the monotonic clock shows when a run begins: a machine that has been up for a while.
 const UP: Nanos = 1_000 * SECOND;
 /// What the wall clock shows then: the first second of 2026, UTC.
@@ -52,6 +51,27 @@ pub(super) unsafe fn nanos(time: *const timespec) -> Result<Nanos, Errno> {
         return Err(EINVAL);
     }
     Ok(seconds.saturating_mul(SECOND).saturating_add(rest))
+}
+
+/// The time that a call may wait, for ever with a null pointer.
+///
+/// # Safety
+///
+/// `time` is null or points to a valid `timespec`.
+pub(super) unsafe fn span(time: *const timespec) -> Result<Option<Nanos>, Errno> {
+    // SAFETY: as above.
+    if time.is_null() { Ok(None) } else { unsafe { nanos(time) }.map(Some) }
+}
+
+/// The time that a call may wait, for ever with a negative number.
+pub(super) fn span_of_millis(millis: c_int) -> Option<Nanos> {
+    u64::try_from(millis).ok().map(|millis| millis * MILLISECOND)
+}
+
+/// As [`span_of_millis`] takes it. A part of a millisecond is a whole one, so that no wait is
+/// shorter than asked for.
+pub(super) fn as_millis(span: Option<Nanos>) -> c_int {
+    span.map_or(-1, |span| span.div_ceil(MILLISECOND) as c_int)
 }
 
 pub(super) fn as_timespec(time: Nanos) -> timespec {

@@ -29,6 +29,24 @@ pub(super) fn object(fd: c_int) -> Option<(ActorId, ObjectId)> {
     id.map(|id| (me, id))
 }
 
+/// Makes a descriptor of the kernel's and, in a run, the object that it stands for.
+///
+/// Programs also do this in the making of statics, which a crash would leave half made.
+pub(super) fn made(make: impl FnOnce() -> c_int, kind: impl FnOnce() -> Kind) -> c_int {
+    let me = turn::step_anywhere();
+    let fd = make();
+    if me.is_some() && fd >= 0 {
+        lock().add_object(fd, kind());
+    }
+    fd
+}
+
+/// Whether the kernel has this descriptor.
+pub(super) fn is_open(fd: c_int) -> bool {
+    // SAFETY: the command takes no argument.
+    unsafe { real::fcntl(fd, F_GETFD, 0) >= 0 }
+}
+
 /// Whether calls on `fd`, which stands for `id`, return at once. The kernel keeps the flag, and is
 /// asked once.
 pub(super) fn is_nonblocking(world: &mut World, fd: c_int, id: ObjectId) -> bool {
@@ -91,9 +109,7 @@ fn copied(fd: c_int, copy: c_int) -> c_int {
 
 /// Closes what `to` stands for, before the kernel lets it stand for what `fd` does.
 fn replace(fd: c_int, to: c_int) {
-    // SAFETY: the command takes no argument.
-    let is_open = unsafe { real::fcntl(fd, F_GETFD, 0) } >= 0;
-    if is_open && current().is_some() {
+    if is_open(fd) && current().is_some() {
         lock().forget_descriptor(to);
     }
 }

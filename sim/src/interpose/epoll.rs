@@ -8,26 +8,20 @@ use libc::{
     sigset_t, timespec,
 };
 
-use super::clock::nanos;
-use super::descriptor::{object, wait_for};
+use super::clock::{as_millis, span, span_of_millis};
+use super::descriptor::{is_open, made, object, wait_for};
 use super::{answer, fail};
 use crate::network::{Errno, Nanos};
 use crate::objects::epoll::Epoll;
 use crate::objects::{IN, Kind, ObjectId};
 use crate::real;
 use crate::world::actor::ActorId;
-use crate::world::{World, lock, turn};
+use crate::world::{World, lock};
 
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn epoll_create1(flags: c_int) -> c_int {
-    // Also in the making of statics, which a crash would leave half made.
-    let me = turn::step_anywhere();
     // SAFETY: the call takes no pointers.
-    let fd = unsafe { real::epoll_create1(flags) };
-    if me.is_some() && fd >= 0 {
-        lock().add_object(fd, Kind::Epoll(Epoll::default()));
-    }
-    fd
+    made(|| unsafe { real::epoll_create1(flags) }, || Kind::Epoll(Epoll::default()))
 }
 
 #[unsafe(no_mangle)]
@@ -106,11 +100,6 @@ impl World {
     }
 }
 
-fn is_open(fd: c_int) -> bool {
-    // SAFETY: the command takes no argument.
-    unsafe { real::fcntl(fd, libc::F_GETFD, 0) >= 0 }
-}
-
 fn wait(me: ActorId, id: ObjectId, events: &mut [epoll_event], span: Option<Nanos>) -> c_int {
     let mut world = lock();
     let deadline = span.map(|span| world.now.saturating_add(span));
@@ -147,10 +136,6 @@ unsafe fn wait_call(
     Some(wait(me, id, events, span))
 }
 
-fn span_of(millis: c_int) -> Option<Nanos> {
-    u64::try_from(millis).ok().map(|millis| millis * 1_000_000)
-}
-
 #[unsafe(no_mangle)]
 unsafe extern "C" fn epoll_wait(
     epoll: c_int,
@@ -160,7 +145,7 @@ unsafe extern "C" fn epoll_wait(
 ) -> c_int {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
-        wait_call(epoll, events, room, span_of(timeout))
+        wait_call(epoll, events, room, span_of_millis(timeout))
             .unwrap_or_else(|| real::epoll_wait(epoll, events, room, timeout))
     }
 }
@@ -205,16 +190,11 @@ pub(super) unsafe fn pwait2(
 ) -> c_int {
     // SAFETY: as above.
     unsafe {
-        let span = match timeout.is_null() {
-            true => None,
-            false => match nanos(timeout) {
-                Ok(span) => Some(span),
-                Err(errno) => return fail(errno),
-            },
+        let span = match span(timeout) {
+            Ok(span) => span,
+            Err(errno) => return fail(errno),
         };
-        wait_call(epoll, events, room, span).unwrap_or_else(|| {
-            let millis = span.map_or(-1, |span| span.div_ceil(1_000_000) as c_int);
-            real::epoll_wait(epoll, events, room, millis)
-        })
+        wait_call(epoll, events, room, span)
+            .unwrap_or_else(|| real::epoll_wait(epoll, events, room, as_millis(span)))
     }
 }

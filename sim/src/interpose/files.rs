@@ -1,14 +1,17 @@
 //! Files are the machine's own. What tells of this process and this machine is hidden, because it
 //! differs from run to run.
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint};
 
-use libc::{ENOENT, pid_t};
+use libc::{ENOENT, LOCK_NB};
 
 use super::fail;
 use crate::real;
-use crate::world::actor::current;
+use crate::world::actor::{Waits, current};
 use crate::world::{lock, turn};
+
+/// How long a thread waits before it tries to lock a file again, in nanoseconds.
+const PAUSE: u64 = 1_000_000;
 
 /// Folders whose files show what threads do, how busy the machine is, and what it is allowed. The
 /// maps of memory stay: stack traces are made with them, and runs have the same.
@@ -55,22 +58,6 @@ unsafe extern "C" fn openat(
     unsafe { open_unless_hidden(path, || real::openat(folder, path, flags, mode)) }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn posix_spawn(
-    process: *mut pid_t,
-    path: *const c_char,
-    actions: *const c_void,
-    attributes: *const c_void,
-    arguments: *const *mut c_char,
-    environment: *const *mut c_char,
-) -> c_int {
-    if current().is_some() {
-        super::thread::refuse("a child process");
-    }
-    // SAFETY: the caller's contract is the C library's.
-    unsafe { real::posix_spawn(process, path, actions, attributes, arguments, environment) }
-}
-
 /// A path that a socket is bound to is no file: the run alone knows it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn unlink(path: *const c_char) -> c_int {
@@ -83,19 +70,30 @@ unsafe extern "C" fn unlink(path: *const c_char) -> c_int {
     unsafe { real::unlink(path) }
 }
 
-/// Starting another program: `posix_spawn` returns its error.
+/// The kernel would stop the only thread that runs. So a thread asks again until it gets the lock.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn posix_spawnp(
-    process: *mut pid_t,
-    file: *const c_char,
-    actions: *const c_void,
-    attributes: *const c_void,
-    arguments: *const *mut c_char,
-    environment: *const *mut c_char,
-) -> c_int {
-    if current().is_some() {
-        super::thread::refuse("a child process");
+unsafe extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
+    let Some(me) = turn::step() else {
+        // SAFETY: the call takes no pointers.
+        return unsafe { real::flock(fd, operation) };
+    };
+    loop {
+        // SAFETY: the call takes no pointers. The place of `errno` is this thread's.
+        let (result, errno) =
+            unsafe { (real::flock(fd, operation | LOCK_NB), *libc::__errno_location()) };
+        if result == 0 {
+            let mut world = lock();
+            let host = world.running_host();
+            world.locked_files.retain(|(_, locked)| *locked != fd);
+            if operation & libc::LOCK_UN == 0 {
+                world.locked_files.push((host, fd));
+            }
+        }
+        if result == 0 || errno != libc::EWOULDBLOCK || operation & LOCK_NB != 0 {
+            return if result == 0 { 0 } else { fail(errno) };
+        }
+        let world = lock();
+        let until = world.now + PAUSE;
+        turn::sleep(world, me, Waits::Sleep, Some(until));
     }
-    // SAFETY: the caller's contract is the C library's.
-    unsafe { real::posix_spawnp(process, file, actions, attributes, arguments, environment) }
 }

@@ -10,7 +10,7 @@ use libc::{
     FUTEX_WAKE, FUTEX_WAKE_BITSET, epoll_event, timespec,
 };
 
-use super::clock::{nanos, when_shown};
+use super::clock::{span, when_shown};
 use super::fail;
 use crate::choices::{Chance, Kind};
 use crate::network::{Errno, Nanos};
@@ -116,17 +116,13 @@ unsafe fn wait(
     timeout: *const timespec,
 ) -> Result<c_int, Errno> {
     let mut world = lock();
-    // SAFETY: as above. Nobody else runs, so the comparison and the wait are one step.
+    // SAFETY: as above. No other thread runs, so the comparison and the wait are one step.
     if unsafe { word.read_volatile() } != value {
         return Err(EAGAIN);
     }
-    let deadline = if timeout.is_null() {
-        None
-    } else {
-        // SAFETY: as above.
-        let time = unsafe { nanos(timeout)? };
-        Some(deadline(&world, command, operation, time))
-    };
+    // SAFETY: as above.
+    let time = unsafe { span(timeout)? };
+    let deadline = time.map(|time| deadline(&world, command, operation, time));
     let address = word as usize;
     world.futexes.entry(address).or_default().push_back(me);
     match turn::sleep(world, me, Waits::Futex(address), deadline).1 {

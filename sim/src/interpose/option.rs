@@ -66,7 +66,7 @@ pub(super) unsafe extern "C" fn getsockopt(
 
 enum Answer {
     Number(c_int),
-    /// Who is at the other end.
+    /// The process at the other end.
     Peer,
 }
 

@@ -8,7 +8,7 @@ use libc::{
 };
 
 use super::clock::{as_timespec, nanos, when_shown};
-use super::descriptor::object;
+use super::descriptor::{made, object};
 use super::{answer, fail};
 use crate::network::Errno;
 use crate::objects::event::Event;
@@ -73,26 +73,18 @@ pub(super) unsafe extern "C" fn socketpair(
 
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn eventfd(count: c_uint, flags: c_int) -> c_int {
-    // Also in the making of statics, which a crash would leave half made.
-    let me = turn::step_anywhere();
+    let takes_one = flags & EFD_SEMAPHORE != 0;
     // SAFETY: the call takes no pointers.
-    let fd = unsafe { real::eventfd(count, flags) };
-    if me.is_some() && fd >= 0 {
-        lock().add_object(fd, Kind::Event(Event::new(count.into(), flags & EFD_SEMAPHORE != 0)));
-    }
-    fd
+    made(
+        || unsafe { real::eventfd(count, flags) },
+        || Kind::Event(Event::new(count.into(), takes_one)),
+    )
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn timerfd_create(clock: c_int, flags: c_int) -> c_int {
-    // Also in the making of statics, which a crash would leave half made.
-    let me = turn::step_anywhere();
     // SAFETY: the call takes no pointers.
-    let fd = unsafe { real::timerfd_create(clock, flags) };
-    if me.is_some() && fd >= 0 {
-        lock().add_object(fd, Kind::Timer(Timer::new(clock)));
-    }
-    fd
+    made(|| unsafe { real::timerfd_create(clock, flags) }, || Kind::Timer(Timer::new(clock)))
 }
 
 /// # Safety

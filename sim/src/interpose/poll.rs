@@ -5,7 +5,7 @@ use std::slice;
 
 use libc::{POLLERR, POLLHUP, POLLNVAL, nfds_t, pollfd, sigset_t, timespec};
 
-use super::clock::nanos;
+use super::clock::{as_millis, span, span_of_millis};
 use super::descriptor::wait_for;
 use super::fail;
 use crate::network::Nanos;
@@ -19,8 +19,7 @@ unsafe extern "C" fn poll(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         let Some(me) = turn::step() else { return real::poll(fds, count, timeout) };
-        let span = u64::try_from(timeout).ok().map(|millis| millis * 1_000_000);
-        poll_for(me, list(fds, count), span)
+        poll_for(me, list(fds, count), span_of_millis(timeout))
     }
 }
 
@@ -33,18 +32,13 @@ unsafe extern "C" fn ppoll(
 ) -> c_int {
     // SAFETY: the caller's contract is the C library's. No signal interrupts a thread of the run.
     unsafe {
-        let span = match timeout.is_null() {
-            true => None,
-            false => match nanos(timeout) {
-                Ok(span) => Some(span),
-                Err(errno) => return fail(errno),
-            },
+        let span = match span(timeout) {
+            Ok(span) => span,
+            Err(errno) => return fail(errno),
         };
         match turn::step() {
             Some(me) => poll_for(me, list(fds, count), span),
-            None => {
-                real::poll(fds, count, span.map_or(-1, |span| (span.div_ceil(1_000_000)) as c_int))
-            }
+            None => real::poll(fds, count, as_millis(span)),
         }
     }
 }

@@ -1,23 +1,21 @@
-//! Numbers by which the system knows this process and its threads. They differ from run to run, so
-//! hosts have others.
+//! This process and others: the numbers by which the system knows it and its threads, which differ
+//! from run to run, so that hosts have others; new processes and signals, which a run does not
+//! have.
 
-use std::ffi::{c_int, c_uint};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 
-use libc::{ENOSYS, LOCK_NB, cpu_set_t, pid_t, pthread_t, size_t};
+use libc::{ENOSYS, cpu_set_t, pid_t, pthread_t, size_t};
 
-use super::thread::refuse;
-use super::{answer, fail};
+use super::answer;
 use crate::real;
-use crate::world::actor::{Waits, current};
-use crate::world::{lock, turn};
+use crate::world::actor::current;
+use crate::world::lock;
 
 /// The number of the first host's process. No process of a system starts with one that another
 /// program knows.
 const FIRST_PROCESS: usize = 1_000;
 /// The number of the first thread, beyond those of processes.
 const FIRST_THREAD: usize = 100_000;
-/// How long a thread waits before it tries to lock a file again, in nanoseconds.
-const PAUSE: u64 = 1_000_000;
 
 /// What the calling thread's host has as its number.
 pub(super) fn process() -> Option<pid_t> {
@@ -70,7 +68,7 @@ unsafe extern "C" fn sched_setaffinity(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn kill(process: pid_t, signal: c_int) -> c_int {
-    if current().is_some() && signal != 0 {
+    if signal != 0 {
         refuse("a signal to a process");
     }
     // SAFETY: the call takes no pointers.
@@ -79,39 +77,9 @@ unsafe extern "C" fn kill(process: pid_t, signal: c_int) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_kill(thread: pthread_t, signal: c_int) -> c_int {
-    if current().is_some() {
-        refuse("a signal to a thread");
-    }
+    refuse("a signal to a thread");
     // SAFETY: the caller's contract is the C library's.
     unsafe { real::pthread_kill(thread, signal) }
-}
-
-/// The kernel would stop the only thread that runs. So a thread asks again until it gets the lock.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn flock(fd: c_int, operation: c_int) -> c_int {
-    let Some(me) = turn::step() else {
-        // SAFETY: the call takes no pointers.
-        return unsafe { real::flock(fd, operation) };
-    };
-    loop {
-        // SAFETY: the call takes no pointers. The place of `errno` is this thread's.
-        let (result, errno) =
-            unsafe { (real::flock(fd, operation | LOCK_NB), *libc::__errno_location()) };
-        if result == 0 {
-            let mut world = lock();
-            let host = world.running_host();
-            world.locked_files.retain(|(_, locked)| *locked != fd);
-            if operation & libc::LOCK_UN == 0 {
-                world.locked_files.push((host, fd));
-            }
-        }
-        if result == 0 || errno != libc::EWOULDBLOCK || operation & LOCK_NB != 0 {
-            return if result == 0 { 0 } else { fail(errno) };
-        }
-        let world = lock();
-        let until = world.now + PAUSE;
-        turn::sleep(world, me, Waits::Sleep, Some(until));
-    }
 }
 
 /// `getcpu` by its number.
@@ -127,4 +95,41 @@ pub(super) unsafe fn getcpu(cpu: *mut c_uint, node: *mut c_uint) -> c_int {
         }
     }
     answer(if current().is_some() { Ok(0) } else { Err(ENOSYS) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fork() -> pid_t {
+    refuse("a process of its own");
+    // SAFETY: the caller's contract is the C library's.
+    unsafe { real::fork() }
+}
+
+/// A function that starts another program, of which both take the same arguments.
+macro_rules! spawns {
+    ($($name:ident)*) => {
+        $(#[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(
+            process: *mut pid_t,
+            program: *const c_char,
+            actions: *const c_void,
+            attributes: *const c_void,
+            arguments: *const *mut c_char,
+            environment: *const *mut c_char,
+        ) -> c_int {
+            refuse("a child process");
+            // SAFETY: the caller's contract is the C library's.
+            unsafe { real::$name(process, program, actions, attributes, arguments, environment) }
+        })*
+    };
+}
+
+spawns! { posix_spawn posix_spawnp }
+
+/// Ends the run, if the calling thread is one of it, because the program asks for what a run cannot
+/// give.
+fn refuse(what: &str) {
+    if current().is_some() {
+        let why = format!("the program asks for {what}, which a simulation does not have");
+        lock().end_refused(why);
+    }
 }

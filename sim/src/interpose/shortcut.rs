@@ -11,61 +11,25 @@ use super::descriptor::object;
 use super::fail;
 use crate::real;
 
-fn is_ours(one: c_int, other: c_int) -> bool {
-    object(one).is_some() || object(other).is_some()
+/// Calls that fail where one of the two descriptors in brackets is the run's.
+macro_rules! refused {
+    ($($name:ident[$one:ident, $other:ident]($($argument:ident: $type:ty),*);)*) => {
+        $(#[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> ssize_t {
+            if object($one).is_some() || object($other).is_some() {
+                return fail(EINVAL) as ssize_t;
+            }
+            // SAFETY: the caller's contract is the C library's.
+            unsafe { real::$name($($argument),*) }
+        })*
+    };
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn splice(
-    from: c_int,
-    at: *mut off64_t,
-    to: c_int,
-    to_at: *mut off64_t,
-    length: size_t,
-    flags: c_uint,
-) -> ssize_t {
-    if is_ours(from, to) {
-        return fail(EINVAL) as ssize_t;
-    }
-    // SAFETY: the caller's contract is the C library's.
-    unsafe { real::splice(from, at, to, to_at, length, flags) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn copy_file_range(
-    from: c_int,
-    at: *mut off64_t,
-    to: c_int,
-    to_at: *mut off64_t,
-    length: size_t,
-    flags: c_uint,
-) -> ssize_t {
-    if is_ours(from, to) {
-        return fail(EINVAL) as ssize_t;
-    }
-    // SAFETY: the caller's contract is the C library's.
-    unsafe { real::copy_file_range(from, at, to, to_at, length, flags) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sendfile(to: c_int, from: c_int, at: *mut off_t, count: size_t) -> ssize_t {
-    if is_ours(from, to) {
-        return fail(EINVAL) as ssize_t;
-    }
-    // SAFETY: the caller's contract is the C library's.
-    unsafe { real::sendfile(to, from, at, count) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sendfile64(
-    to: c_int,
-    from: c_int,
-    at: *mut off64_t,
-    count: size_t,
-) -> ssize_t {
-    if is_ours(from, to) {
-        return fail(EINVAL) as ssize_t;
-    }
-    // SAFETY: the caller's contract is the C library's.
-    unsafe { real::sendfile64(to, from, at, count) }
+refused! {
+    splice[from, to](from: c_int, at: *mut off64_t, to: c_int, to_at: *mut off64_t, length: size_t,
+        flags: c_uint);
+    copy_file_range[from, to](from: c_int, at: *mut off64_t, to: c_int, to_at: *mut off64_t,
+        length: size_t, flags: c_uint);
+    sendfile[from, to](to: c_int, from: c_int, at: *mut off_t, count: size_t);
+    sendfile64[from, to](to: c_int, from: c_int, at: *mut off64_t, count: size_t);
 }

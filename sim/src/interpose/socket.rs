@@ -64,12 +64,8 @@ impl World {
 
 /// The value of an option with a number, which the kernel keeps for us.
 fn option(fd: c_int, level: c_int, name: c_int) -> bool {
-    let mut value: c_int = 0;
-    let mut length = size_of::<c_int>() as socklen_t;
-    // SAFETY: the option has this type, and both places are ours.
-    let result =
-        unsafe { real::getsockopt(fd, level, name, (&raw mut value).cast(), &raw mut length) };
-    result == 0 && value != 0
+    // SAFETY: the options that are asked for are numbers.
+    unsafe { real::option_of::<c_int>(fd, level, name, 0) }.is_some_and(|value| value != 0)
 }
 
 /// Whether others may have the same address, and the same address at the same time.

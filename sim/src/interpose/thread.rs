@@ -1,14 +1,14 @@
 //! Threads: each one that a thread of the run creates is one of the run too.
 //!
 //! A program sees handles of ours and not the C library's. We join every thread ourselves, when it
-//! has ended and before anybody else runs, and a handle of the C library may name another thread
+//! has ended and before another one runs, and a handle of the C library may name another thread
 //! afterwards.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 
-use libc::{EINVAL, pid_t, pthread_attr_t, pthread_key_t, pthread_t};
+use libc::{EINVAL, pthread_attr_t, pthread_key_t, pthread_t};
 
 use crate::baton::Baton;
 use crate::program::is_program;
@@ -50,7 +50,7 @@ extern "C" fn born(birth: *mut c_void) -> *mut c_void {
     // Before its first turn a thread does nothing that another could notice, allocation included.
     baton.wait();
     let mut world = turn::begin_turn();
-    // SAFETY: it came from a box, and nobody else has it.
+    // SAFETY: it came from a box, and no other thread has it.
     let Birth { actor, start, argument, .. } = *unsafe { Box::from_raw(birth) };
     // SAFETY: the call has no arguments.
     world.actors[actor.0].number = unsafe { real::gettid() };
@@ -210,18 +210,4 @@ unsafe extern "C" fn _exit(status: c_int) -> ! {
     // SAFETY: the system call ends the process.
     unsafe { real::syscall(libc::SYS_exit_group, status.into(), 0, 0, 0, 0, 0) };
     unreachable!("a process goes on after its end")
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fork() -> pid_t {
-    if current().is_some() {
-        refuse("a process of its own");
-    }
-    // SAFETY: the caller's contract is the C library's.
-    unsafe { real::fork() }
-}
-
-/// Ends the run because the program asks for what a run cannot give.
-pub(super) fn refuse(what: &str) -> ! {
-    lock().end_refused(format!("the program asks for {what}, which a simulation does not have"))
 }

@@ -12,9 +12,9 @@ use libc::{
 use super::address::{self, Address};
 use super::descriptor::{is_nonblocking, object, wait_for};
 use super::{answer_size, fail};
-use crate::network::{Errno, Nanos, Transport};
+use crate::network::{Errno, Nanos, SECOND, Transport};
 use crate::objects::unix::{UnixSocket, UnixState};
-use crate::objects::{Kind, ObjectId};
+use crate::objects::{IN, Kind, OUT, ObjectId};
 use crate::real;
 use crate::world::actor::ActorId;
 use crate::world::{World, lock};
@@ -35,6 +35,12 @@ pub(super) struct Call {
 impl Call {
     fn may_wait(&self, world: &mut World) -> bool {
         self.flags & MSG_DONTWAIT == 0 && !is_nonblocking(world, self.fd, self.id)
+    }
+
+    /// Whether it may go on until all bytes are moved.
+    fn completes(&self) -> bool {
+        let mut world = lock();
+        world.is_bytes(self.id) && self.may_wait(&mut world)
     }
 
     pub(super) fn run<T>(
@@ -68,15 +74,12 @@ impl Call {
 
 /// The value of a timeout option, unless it is for ever.
 fn bound_of(fd: c_int, option: c_int) -> Option<Nanos> {
-    let mut bound = timeval { tv_sec: 0, tv_usec: 0 };
-    let mut length = size_of::<timeval>() as socklen_t;
-    // SAFETY: the option has this type, and both places are ours. A descriptor that is no socket
-    // has no such option.
-    let result = unsafe {
-        real::getsockopt(fd, SOL_SOCKET, option, (&raw mut bound).cast(), &raw mut length)
-    };
-    let nanos = bound.tv_sec as u64 * 1_000_000_000 + bound.tv_usec as u64 * 1_000;
-    (result == 0 && nanos > 0).then_some(nanos)
+    let none = timeval { tv_sec: 0, tv_usec: 0 };
+    // SAFETY: both options are of this type, which is made of numbers. A descriptor that is no
+    // socket has no such option.
+    let bound = unsafe { real::option_of(fd, SOL_SOCKET, option, none) }?;
+    let nanos = bound.tv_sec as u64 * SECOND + bound.tv_usec as u64 * 1_000;
+    (nanos > 0).then_some(nanos)
 }
 
 /// What one receiving call got.
@@ -91,7 +94,11 @@ impl World {
     fn receive(&mut self, id: ObjectId, into: &mut [u8], peek: bool) -> Result<Received, Errno> {
         let stream = |length| Received { length, whole: length, from: None };
         match self.kind_mut(id)? {
-            Kind::Event(event) => read_number(into, || event.read()).map(stream),
+            Kind::Event(event) => {
+                let length = read_number(into, || event.read())?;
+                self.touch(id, OUT);
+                Ok(stream(length))
+            }
             Kind::Timer(timer) => read_number(into, || timer.read()).map(stream),
             Kind::PipeReader(pipe) => {
                 let pipe = *pipe;
@@ -128,7 +135,7 @@ impl World {
                 let number =
                     from.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes)).ok_or(EINVAL)?;
                 event.write(number)?;
-                self.touch(id, crate::objects::IN);
+                self.touch(id, IN);
                 Ok(size_of::<u64>())
             }
             Kind::PipeWriter(pipe) => {
@@ -206,10 +213,7 @@ fn receive_call(
         }
         other => other,
     })?;
-    let goes_on = flags & MSG_WAITALL != 0 && !peek && {
-        let mut world = lock();
-        world.is_bytes(id) && call.may_wait(&mut world)
-    };
+    let goes_on = flags & MSG_WAITALL != 0 && !peek && call.completes();
     while goes_on && 0 < received.length && received.length < into.len() {
         match call.run(|world| world.receive(id, &mut into[received.length..], false)) {
             Ok(more) if more.length > 0 => received.length += more.length,
@@ -218,9 +222,6 @@ fn receive_call(
         }
     }
     received.whole = received.whole.max(received.length);
-    if matches!(lock().objects.get(id).map(|object| &object.kind), Some(Kind::Event(_))) {
-        lock().touch(id, crate::objects::OUT);
-    }
     Ok(received)
 }
 
@@ -234,10 +235,7 @@ fn send_call(
 ) -> Result<usize, Errno> {
     let call = Call { me, fd, id, flags, bound: SO_SNDTIMEO };
     let mut sent = call.run(|world| world.send(id, from, to))?;
-    let goes_on = sent < from.len() && flags & MSG_DONTWAIT == 0 && {
-        let mut world = lock();
-        world.is_bytes(id) && !is_nonblocking(&mut world, fd, id)
-    };
+    let goes_on = sent < from.len() && call.completes();
     while goes_on && sent < from.len() {
         match call.run(|world| world.send(id, &from[sent..], to)) {
             Ok(more) => sent += more,
@@ -246,6 +244,11 @@ fn send_call(
         }
     }
     Ok(sent)
+}
+
+/// Whether a read without room ends at once. `recv` looks at the connection first.
+fn reads_nothing(id: ObjectId) -> bool {
+    matches!(lock().kind_mut(id), Ok(Kind::Socket(_)))
 }
 
 /// # Safety
@@ -316,7 +319,7 @@ pub(super) unsafe extern "C" fn read(fd: c_int, into: *mut c_void, length: size_
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         let Some((me, id)) = object(fd) else { return real::read(fd, into, length) };
-        if length == 0 && matches!(lock().kind_mut(id), Ok(Kind::Socket(_))) {
+        if length == 0 && reads_nothing(id) {
             return 0;
         }
         let into = bytes_mut(into, length);
@@ -341,7 +344,7 @@ pub(super) unsafe extern "C" fn readv(fd: c_int, list: *const iovec, count: c_in
         let Some((me, id)) = object(fd) else { return real::readv(fd, list, count) };
         let list = parts(list, count as usize);
         let mut bytes = vec![0; room(list)];
-        if bytes.is_empty() && matches!(lock().kind_mut(id), Ok(Kind::Socket(_))) {
+        if bytes.is_empty() && reads_nothing(id) {
             return 0;
         }
         let received = receive_call(me, fd, id, &mut bytes, 0);
@@ -496,18 +499,10 @@ unsafe extern "C" fn recvmmsg(
         if object(fd).is_none() {
             return real::recvmmsg(fd, messages, count, flags, timeout);
         }
-        let mut done = 0;
-        for message in slice::from_raw_parts_mut(messages, count as usize) {
+        each_message(messages, count, |message, is_first| {
             // Only the first one may wait.
-            let flags = if done == 0 { flags } else { flags | MSG_DONTWAIT };
-            let length = recvmsg(fd, &raw mut message.msg_hdr, flags);
-            if length < 0 {
-                break;
-            }
-            message.msg_len = length as c_uint;
-            done += 1;
-        }
-        if done == 0 && count > 0 { -1 } else { done }
+            recvmsg(fd, message, if is_first { flags } else { flags | MSG_DONTWAIT })
+        })
     }
 }
 
@@ -523,15 +518,30 @@ unsafe extern "C" fn sendmmsg(
         if object(fd).is_none() {
             return real::sendmmsg(fd, messages, count, flags);
         }
-        let mut done = 0;
-        for message in slice::from_raw_parts_mut(messages, count as usize) {
-            let length = sendmsg(fd, &raw const message.msg_hdr, flags);
-            if length < 0 {
-                break;
-            }
-            message.msg_len = length as c_uint;
-            done += 1;
-        }
-        if done == 0 && count > 0 { -1 } else { done }
+        each_message(messages, count, |message, _| sendmsg(fd, message, flags))
     }
+}
+
+/// Moves one message after the other, until one fails. `one` returns how long it was, and learns
+/// whether it is the first.
+///
+/// # Safety
+///
+/// `messages` has `count` valid entries.
+unsafe fn each_message(
+    messages: *mut mmsghdr,
+    count: c_uint,
+    one: impl Fn(*mut msghdr, bool) -> ssize_t,
+) -> c_int {
+    let mut done = 0;
+    // SAFETY: as above.
+    for message in unsafe { slice::from_raw_parts_mut(messages, count as usize) } {
+        let length = one(&raw mut message.msg_hdr, done == 0);
+        if length < 0 {
+            break;
+        }
+        message.msg_len = length as c_uint;
+        done += 1;
+    }
+    if done == 0 && count > 0 { -1 } else { done }
 }

@@ -77,7 +77,7 @@ struct Script {
     log: Vec<String>,
 }
 
-/// Ports that nobody chose count as equal.
+/// Ports that no script chose count as equal.
 fn blurred(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip(), address.port().min(32_768))
 }
@@ -538,8 +538,8 @@ fn prepare(script: &mut Script) {
     script.log.push("#0: bind, listen; #1: connect; #2: accepted".to_owned());
 }
 
-/// Whether this process runs the one test `name` and nothing else. If it does not, it starts one that
-/// does, and fails when that fails.
+/// Whether this process runs the one test `name` and nothing else. If it does not, it starts one
+/// that does, and fails when that fails.
 ///
 /// Other tests start processes. Between its birth and its program, a process has copies of all
 /// descriptors, and the kernel keeps sockets open that a script has closed.

@@ -118,7 +118,7 @@ impl Network {
         let (host, source) = (socket.host, SocketAddr::new(source, socket.port));
         let packet = Packet { from: source, to, content: Content::Datagram(from.to_vec()) };
         self.carry(moment, host, packet, 0);
-        // The device has taken the datagram, which wakes those who wait for room.
+        // The device has taken the datagram, which wakes senders that wait for room.
         self.touch(id, OUT);
         Ok(from.len())
     }

@@ -13,8 +13,8 @@ pub(super) struct Packet {
 pub(super) enum Content {
     Segment(Segment),
     Datagram(Vec<u8>),
-    /// ICMP "port unreachable": the answer of `from`, where nobody received the datagram that `to`
-    /// sent.
+    /// ICMP "port unreachable": the answer of `from`, where no socket received the datagram that
+    /// `to` sent.
     PortClosed,
 }
 

@@ -1,4 +1,4 @@
-//! Who has which port, and who gets what arrives for it.
+//! Which socket has which port, and which one gets what arrives for it.
 //!
 //! The rules for sharing a port are those of `inet_csk_bind_conflict` (TCP) and
 //! `udp_lib_lport_inuse` (UDP).
@@ -130,7 +130,7 @@ impl Network {
         }
     }
 
-    /// The next port that nobody of the same transport has.
+    /// The next port that no socket of the same transport has.
     pub(super) fn free_port(&mut self, id: SocketId) -> Option<u16> {
         let (host, transport) = (self.at(id).host, self.transport(id));
         self.next_port_where(host, |network, port| {
@@ -239,8 +239,8 @@ impl Network {
         self.best_receiver(host, Transport::Stream, to, from)
     }
 
-    /// Who gets a SYN or a datagram: the socket with the closest match. Of equal ones the last
-    /// wins, except that a group with `SO_REUSEPORT` shares the senders out.
+    /// The receiver of a SYN or a datagram: the socket with the closest match. Of equal ones the
+    /// last wins, except that a group with `SO_REUSEPORT` shares the senders out.
     pub(super) fn best_receiver(
         &self,
         host: HostId,

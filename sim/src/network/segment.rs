@@ -221,7 +221,7 @@ impl Network {
         }
     }
 
-    /// Whether nobody will ever read what arrives now.
+    /// Whether what arrives now will never be read.
     fn refuses_data(&self, id: SocketId) -> bool {
         let socket = self.at(id);
         socket.shut.read && matches!(socket.stream().state, State::FinWait1 | State::FinWait2)

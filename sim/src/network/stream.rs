@@ -70,7 +70,7 @@ pub(super) struct Stream {
     pub(super) phase: Phase,
     /// The peer has sent its FIN, so the end of the data comes before any error.
     pub(super) ended: bool,
-    /// Somebody found no room to write, so room is worth a wakeup.
+    /// A writer found no room, so room is worth a wakeup.
     pub(super) no_space: Cell<bool>,
 
     /// Written bytes from the first that is not acknowledged.
@@ -430,7 +430,8 @@ impl Network {
         }
     }
 
-    /// Resets the connections that nobody accepted. Handshakes that are not finished are forgotten.
+    /// Resets the connections that were not accepted. Handshakes that are not finished are
+    /// forgotten.
     fn stop_listening(&mut self, moment: &mut Moment, id: SocketId) {
         let queue = std::mem::take(&mut self.at_mut(id).stream_mut().queue);
         for child in queue {

@@ -21,7 +21,7 @@ const LONGEST_QUEUE: usize = 10;
 pub(crate) struct Datagrams {
     pub(crate) peer: Option<ObjectId>,
     queue: VecDeque<Datagram>,
-    /// What it has sent and nobody has taken yet, with the overhead.
+    /// What it has sent and no receiver has taken yet, with the overhead.
     sent: usize,
     /// Senders that found the queue full.
     waiting: Vec<ObjectId>,

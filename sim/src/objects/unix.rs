@@ -33,8 +33,8 @@ pub(crate) enum UnixState {
     #[default]
     Fresh,
     Listening {
-        /// Ends that nobody has accepted yet: where they read and write, and the name of the other
-        /// side.
+        /// Ends that the program has not accepted yet: where they read and write, and the name of
+        /// the other side.
         queue: VecDeque<(PipeId, PipeId, Option<Vec<u8>>)>,
         room: usize,
         /// Those that found no room.
@@ -331,7 +331,7 @@ impl World {
             self.close_writer(send);
         }
         if read {
-            // Both sides see it: nobody writes to a reader that is gone, and the reader is at its
+            // Both sides see it: no writer finds a reader that is gone, and the reader is at its
             // end.
             self.close_writer(receive);
             self.close_reader(receive);
@@ -369,7 +369,7 @@ impl World {
         }
     }
 
-    /// One end is closed. The other one is told of a reset, if it has sent what nobody has read.
+    /// One end is closed. The other one is told of a reset, if it has sent what was never read.
     fn part_unix(&mut self, receive: PipeId, send: PipeId, is_reset: bool) {
         let other = self.objects.pipes[receive.0].writer;
         self.close_reader(receive);

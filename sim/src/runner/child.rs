@@ -214,7 +214,7 @@ impl Launcher {
         core: Option<usize>,
         traces: Traces,
     ) -> Result<Child, String> {
-        // A file and not a pipe: nobody has to read along, however much the child prints.
+        // A file and not a pipe: the runner need not read along, however much the child prints.
         let open = || OpenOptions::new().create_new(true).append(true).open(output);
         let file = open().map_err(|error| format!("create {}: {error}", output.display()))?;
         let errors = file.try_clone().map_err(|error| format!("duplicate the output: {error}"))?;
@@ -265,7 +265,7 @@ impl Launcher {
 
 impl Drop for Launcher {
     fn drop(&mut self) {
-        // A rest in the folder for temporary files harms nobody.
+        // A rest in the folder for temporary files does no harm.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

@@ -9,7 +9,7 @@ use crate::choices::Key;
 /// A file of keys, one a line. Its first line may be `only`, which turns the meaning around.
 ///
 /// The minimiser needs `only`. A run that goes another way meets disturbances that the failing run
-/// did not have, and nobody can list those in advance.
+/// did not have, and those cannot be listed in advance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mask {
     /// Every disturbance is masked except the keys listed. Otherwise the keys listed are the masked

@@ -74,7 +74,7 @@ pub(crate) struct ChildReport {
     pub(crate) sometimes: Vec<(String, bool)>,
     /// What the seed drew for the run as a whole.
     pub(crate) drawn: String,
-    /// For a stuck run: who waits for what.
+    /// For a stuck run: what each thread waits for.
     pub(crate) waits: Vec<String>,
     /// What makes the run impossible to repeat, such as a wake from a thread that the world does
     /// not know.

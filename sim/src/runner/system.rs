@@ -74,7 +74,7 @@ pub(super) fn prepare(command: &mut Command, core: Option<usize>) {
     unsafe { command.pre_exec(in_child) };
 }
 
-/// Waits until the child has ended and leaves it unreaped. Until somebody reaps it, no other
+/// Waits until the child has ended and leaves it unreaped. Until it is reaped, no other
 /// process gets its id.
 pub(super) fn wait_for_end(child: u32) -> Result<(), String> {
     loop {

@@ -226,8 +226,8 @@ fn a_child_that_never_ends_is_killed_with_those_that_it_started() {
     listener.set_nonblocking(true).unwrap();
     for stream in listener.incoming().map_while(Result::ok) {
         stream.set_nonblocking(false).unwrap();
-        // The read ends when nobody has the other end any more. While a sleeper lives, it does not
-        // end.
+        // The read ends when no process has the other end any more. While a sleeper lives, it does
+        // not end.
         assert_eq!((&stream).read(&mut [0]).unwrap(), 0);
     }
 }

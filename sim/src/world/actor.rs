@@ -18,7 +18,7 @@ pub(crate) struct Actor {
     pub(crate) host: usize,
     /// By which choices about it are drawn. It is made of the host's name, the thread's name, and
     /// how many threads of the host had that name before, so that a further thread of another name
-    /// changes nobody's choices.
+    /// changes no other thread's choices.
     pub(crate) entity: u64,
     pub(crate) name: String,
     pub(crate) baton: Baton,

@@ -1,7 +1,7 @@
 //! How a run ends: its report is written, and the process with all its threads is gone at once.
 //!
 //! No destructor runs. The threads stand in the middle of their work, and to let them end in order
-//! would be further work of the program, of which nobody wants to know.
+//! would be further work of the program, which belongs to no test.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use super::World;
 use super::actor::{ActorId, State, Waits};
 use crate::choices::{Key, entity};
-use crate::network::link_entity;
+use crate::network::{SECOND, link_entity};
 use crate::runner::report::{ChildReport, Outcome};
 
 impl World {
@@ -37,14 +37,13 @@ impl World {
 
     /// The program takes longer than it may.
     pub(crate) fn end_at_limit(&mut self) -> ! {
-        let message =
-            format!("not at its end after {} s of virtual time", self.limit / 1_000_000_000);
+        let message = format!("not at its end after {} s of virtual time", self.limit / SECOND);
         self.finish(Outcome::Limit, message, 0)
     }
 
     /// Writes the report and ends the process.
     fn finish(&mut self, outcome: Outcome, message: String, host: usize) -> ! {
-        // Who waits for what explains a run that does not go on, and nothing else.
+        // What threads wait for explains a run that does not go on, and nothing else.
         let explains = matches!(outcome, Outcome::Stuck | Outcome::Limit);
         let waits = if explains { self.waits() } else { Vec::new() };
         // What ran last has no part in a run that does not go on.
@@ -52,29 +51,35 @@ impl World {
             Outcome::Stuck | Outcome::Limit => (None, None),
             _ => (self.hosts.get(host), self.actors.get(self.running.0)),
         };
-        // And disturbances are looked for by nobody where nothing failed. There may be millions.
+        // Disturbances explain a failure, and nothing else. There may be millions.
         let fails = outcome != Outcome::Passed;
         let happened = if fails { self.choices.happened() } else { &[] };
         let report = ChildReport {
-            outcome,
-            message,
             host: host.map(|host| host.name.clone()).unwrap_or_default(),
             thread: thread.map(|actor| actor.name.clone()).unwrap_or_default(),
+            prefixes: std::mem::take(&mut self.prefixes),
+            happened: happened.iter().map(|(key, _)| *key).collect(),
+            told: if fails { self.told() } else { Vec::new() },
+            sometimes: self.sometimes.clone().into_iter().collect(),
+            waits,
+            ..self.report(outcome, message)
+        };
+        super::watch::leave(&report)
+    }
+
+    /// A report with what can be said of a run at any time.
+    pub(crate) fn report(&self, outcome: Outcome, message: String) -> ChildReport {
+        ChildReport {
+            message,
             time: self.now,
             decisions: self.choices.decisions(),
             choices: self.choices_made,
             switches: self.switches,
             hash: self.choices.hash(),
-            prefixes: std::mem::take(&mut self.prefixes),
-            happened: happened.iter().map(|(key, _)| *key).collect(),
-            told: if fails { self.told() } else { Vec::new() },
-            faults: std::mem::take(&mut self.faults),
-            sometimes: self.sometimes.clone().into_iter().collect(),
+            faults: self.faults.clone(),
             drawn: self.plan.to_string(),
-            waits,
-            leaks: std::mem::take(&mut self.leaks),
-        };
-        super::watch::leave(&report)
+            ..ChildReport::new(outcome)
+        }
     }
 
     /// A line for each thread that is there, with what it waits for and where.
@@ -84,7 +89,7 @@ impl World {
         for id in (0..self.actors.len()).map(ActorId) {
             let Some(mut line) = self.wait_of(id) else { continue };
             let actor = &self.actors[id.0];
-            // Who runs is the caller, or is not to be disturbed.
+            // The running thread is the caller, or is not to be disturbed.
             if answers && matches!(actor.state, State::Blocked(_)) && id != self.running {
                 let place = actor.baton.ask();
                 // What keeps one from an answer may keep them all.

@@ -92,7 +92,7 @@ impl World {
         self.crash_but(host, None);
     }
 
-    /// The machine of `host` is without power from now on, and says nothing to anybody.
+    /// The machine of `host` is without power from now on, and sends nothing.
     pub(crate) fn power_off(&mut self, host: usize) {
         self.hosts[host].has_power = false;
         self.network.power_off(self.hosts[host].network);

@@ -1,4 +1,4 @@
-//! Who runs, and when the turn goes to somebody else.
+//! Which thread runs, and when the turn goes to another one.
 //!
 //! A thread gives the turn away when it blocks, ends, yields, or is held up. What it does to others
 //! never takes the turn from it: a thread that it creates or wakes becomes ready and nothing more.
@@ -47,7 +47,7 @@ fn begin_step(mut world: Guard, me: ActorId, may_end: bool) {
     count_progress();
     if world.actors[me.0].is_doomed {
         if may_end || world.is_past_its_time(me) {
-            end_doomed(world, me);
+            end_at_once(world, me);
         }
         return;
     }
@@ -67,7 +67,7 @@ fn begin_step(mut world: Guard, me: ActorId, may_end: bool) {
     let is_doomed = world.actors[me.0].is_doomed;
     world.actors[me.0].may_end = true;
     if is_doomed && may_end {
-        end_doomed(world, me);
+        end_at_once(world, me);
     }
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn end_if_doomed() {
     let Some(me) = current() else { return };
     let world = lock();
     if world.actors[me.0].is_doomed {
-        end_doomed(world, me);
+        end_at_once(world, me);
     }
 }
 
@@ -91,19 +91,24 @@ pub(crate) fn let_doomed_end(mut world: Guard) {
     }
 }
 
-/// Ends the calling thread, whose host has crashed. Does not return.
-fn end_doomed(mut world: Guard, me: ActorId) {
+/// Ends the calling thread, whose host is no more, where it stands: no destructor runs.
+fn end_at_once(mut world: Guard, me: ActorId) -> ! {
     world.actors[me.0].state = State::Crashed;
+    set_current(None);
+    give_away_for_good(world);
+    die()
+}
+
+/// Gives the turn to another thread. The calling one never gets it again.
+fn give_away_for_good(mut world: Guard) {
     let next = world.pick();
     let baton = world.actors[next.0].baton;
     drop(world);
-    set_current(None);
     baton.pass();
-    die();
 }
 
-/// Blocks the calling actor until somebody makes it ready or the deadline has come. Gives the lock
-/// back meanwhile.
+/// Blocks the calling actor until another one makes it ready or the deadline has come. Gives the
+/// lock back meanwhile.
 pub(crate) fn sleep(
     mut world: Guard,
     me: ActorId,
@@ -128,7 +133,7 @@ pub(crate) fn yield_turn(mut world: Guard, me: ActorId) -> Guard {
     give_away(world, me)
 }
 
-/// Chooses who runs next, and returns when it is `me` again.
+/// Chooses the thread that runs next, and returns when it is `me` again.
 fn give_away(mut world: Guard, me: ActorId) -> Guard {
     let next = world.pick();
     if next == me {
@@ -161,10 +166,7 @@ pub(crate) fn end(mut world: Guard, me: ActorId) {
         world.make_ready(joiner, Wake::Ready);
     }
     world.reap = world.actors[me.0].native.take();
-    let next = world.pick();
-    let baton = world.actors[next.0].baton;
-    drop(world);
-    baton.pass();
+    give_away_for_good(world);
 }
 
 /// Ends the host of the calling thread with a status, as `exit` ends a process. Does not return.
@@ -177,17 +179,11 @@ pub(crate) fn exit_host(status: i32) {
         world.end_failed(format!("the program called exit({status})"));
     }
     world.crash_but(host, Some(me));
-    world.actors[me.0].state = State::Crashed;
-    let next = world.pick();
-    let baton = world.actors[next.0].baton;
-    drop(world);
-    set_current(None);
-    baton.pass();
-    die();
+    end_at_once(world, me);
 }
 
 impl World {
-    /// Chooses the next to run. Time goes on when nobody can.
+    /// Chooses the thread that runs next. Time goes on when none can.
     fn pick(&mut self) -> ActorId {
         loop {
             self.catch_up();

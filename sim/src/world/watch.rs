@@ -2,17 +2,16 @@
 //! more.
 //!
 //! A thread that computes for ever, or that waits in the kernel for something that we do not stand
-//! in for, keeps the turn. Nobody else can say so.
+//! in for, keeps the turn. No other thread can say so.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{OnceLock, PoisonError, TryLockError};
+use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 
-use super::{Inside, PROGRESS, WORLD, World};
+use super::{Inside, PROGRESS, WORLD};
 use crate::real;
 use crate::runner::report::{ChildReport, Outcome};
 
@@ -101,48 +100,36 @@ fn looks_of(seconds: u64) -> u32 {
 
 /// The run goes on and on.
 fn too_long(looks: u32) -> ! {
-    let mut report = ChildReport::new(Outcome::Limit);
     let seconds = f64::from(looks) * LOOK.as_secs_f64();
-    report.message = format!("not at its end after {seconds:.0} s of real time");
-    if let Some(world) = WORLD.get() {
-        // A thread that runs holds the lock for a moment only.
-        let world = world.lock().unwrap_or_else(PoisonError::into_inner);
-        report.waits = world.waits();
-        describe(&world, &mut report);
-    }
+    let message = format!("not at its end after {seconds:.0} s of real time");
+    let Some(world) = WORLD.get() else {
+        leave(&ChildReport { message, ..ChildReport::new(Outcome::Limit) });
+    };
+    // A thread that runs holds the lock for a moment only.
+    let world = world.lock().unwrap_or_else(PoisonError::into_inner);
+    let ended = ChildReport { waits: world.waits(), ..world.report(Outcome::Limit, message) };
     // How far a run comes in its real time differs, which does not make it another run.
-    report.time = 0;
-    leave(&report)
+    leave(&ChildReport { time: 0, decisions: 0, choices: 0, switches: 0, hash: 0, ..ended })
 }
 
 fn standstill() -> ! {
-    let mut report = ChildReport::new(Outcome::Failed);
-    report.message = "a thread has kept its turn for 10 s of real time".to_owned();
-    let world = WORLD.get().map(|world| match world.try_lock() {
-        Ok(world) => Some(world),
-        Err(TryLockError::Poisoned(world)) => Some(world.into_inner()),
-        Err(TryLockError::WouldBlock) => None,
-    });
-    if let Some(Some(world)) = world {
-        let actor = &world.actors[world.running.0];
-        report.host.clone_from(&world.hosts[actor.host].name);
-        report.thread.clone_from(&actor.name);
-        let number = if actor.number == 0 { process_number() } else { actor.number };
-        let _ = write!(report.message, ": {}, {}", actor.name, activity(number));
-        describe(&world, &mut report);
-        report.decisions = world.choices.decisions();
-        report.choices = world.choices_made;
-        report.switches = world.switches;
-        report.hash = world.choices.hash();
-    }
-    leave(&report)
-}
-
-/// What every report of this thread has of the run.
-fn describe(world: &World, report: &mut ChildReport) {
-    report.time = world.now;
-    report.drawn = world.plan.to_string();
-    report.faults.clone_from(&world.faults);
+    let message = "a thread has kept its turn for 10 s of real time".to_owned();
+    let world = match WORLD.get().map(Mutex::try_lock) {
+        Some(Ok(world)) => world,
+        Some(Err(TryLockError::Poisoned(world))) => world.into_inner(),
+        // The thread keeps the lock, too.
+        Some(Err(TryLockError::WouldBlock)) | None => {
+            leave(&ChildReport { message, ..ChildReport::new(Outcome::Failed) });
+        }
+    };
+    let actor = &world.actors[world.running.0];
+    let number = if actor.number == 0 { process_number() } else { actor.number };
+    let message = format!("{message}: {}, {}", actor.name, activity(number));
+    leave(&ChildReport {
+        host: world.hosts[actor.host].name.clone(),
+        thread: actor.name.clone(),
+        ..world.report(Outcome::Failed, message)
+    })
 }
 
 fn process_number() -> i32 {

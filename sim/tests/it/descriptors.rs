@@ -108,7 +108,7 @@ fn a_closed_copy_does_not_take_the_registration_of_its_successor() {
                 let watched = unsafe { AsyncFd::register(first).unwrap() };
                 // The number is free while the kernel still has the object, by its copy.
                 std::mem::forget(watched);
-                // SAFETY: nobody uses it any more.
+                // SAFETY: it is not used any more.
                 drop(unsafe { OwnedFd::from_raw_fd(number) });
                 let (second, mut peer) = UnixStream::pair().unwrap();
                 assert_eq!(second.as_raw_fd(), number);

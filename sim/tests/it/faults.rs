@@ -10,7 +10,7 @@ use liten_sim::check;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Sends a byte every 100 ms to whoever connects.
+/// Sends a byte every 100 ms to each client.
 fn beats() {
     let listener = TcpListener::bind("0.0.0.0:80").unwrap();
     for stream in listener.incoming() {
@@ -128,8 +128,7 @@ fn what_a_client_left_of_its_threads_is_gone_with_it() {
 }
 
 #[test]
-fn a_hundred_crashes_leave_no_thread_and_no_descriptor() {
-    // What the kernel has is counted outside of the run, by a thread that is none of it.
+fn a_hundred_crashes_leave_no_descriptor() {
     check(1, |sim| {
         sim.host("server", crowd);
         sleep(SECOND);

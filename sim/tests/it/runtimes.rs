@@ -4,79 +4,50 @@ use std::time::Duration;
 
 use liten_sim::{Check, check};
 
-mod on_liten {
-    use liten::io::{AsyncReadExt, AsyncWriteExt, copy};
-    use liten::net::{TcpListener, TcpStream};
+/// The same two programs on one runtime: a server that echoes, and a client with ten connections.
+macro_rules! echo_on {
+    ($runtime:ident, $module:ident) => {
+        mod $module {
+            use $runtime::io::{AsyncReadExt, AsyncWriteExt, copy};
+            use $runtime::net::{TcpListener, TcpStream};
 
-    #[liten::main]
-    pub async fn server() {
-        let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
-        loop {
-            let (stream, _) = listener.accept().await.unwrap();
-            liten::spawn(async move {
-                let (mut read, mut write) = stream.into_split();
-                let _ = copy(&mut read, &mut write).await;
-            });
-        }
-    }
-
-    #[liten::main]
-    pub async fn client() {
-        let mut tasks = Vec::new();
-        for i in 0..10 {
-            tasks.push(liten::spawn(async move {
-                let mut stream = TcpStream::connect("server:80").await.unwrap();
-                for _ in 0..20 {
-                    let sent = vec![i; 100];
-                    stream.write_all(&sent).await.unwrap();
-                    let mut got = vec![0; 100];
-                    stream.read_exact(&mut got).await.unwrap();
-                    assert_eq!(got, sent);
+            #[$runtime::main]
+            pub async fn server() {
+                let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+                loop {
+                    let (stream, _) = listener.accept().await.unwrap();
+                    $runtime::spawn(async move {
+                        let (mut read, mut write) = stream.into_split();
+                        let _ = copy(&mut read, &mut write).await;
+                    });
                 }
-            }));
+            }
+
+            #[$runtime::main]
+            pub async fn client() {
+                let mut tasks = Vec::new();
+                for i in 0..10 {
+                    tasks.push($runtime::spawn(async move {
+                        let mut stream = TcpStream::connect("server:80").await.unwrap();
+                        for _ in 0..20 {
+                            let sent = vec![i; 100];
+                            stream.write_all(&sent).await.unwrap();
+                            let mut got = vec![0; 100];
+                            stream.read_exact(&mut got).await.unwrap();
+                            assert_eq!(got, sent);
+                        }
+                    }));
+                }
+                for task in tasks {
+                    task.await.unwrap();
+                }
+            }
         }
-        for task in tasks {
-            task.await.unwrap();
-        }
-    }
+    };
 }
 
-mod on_tokio {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt, copy};
-    use tokio::net::{TcpListener, TcpStream};
-
-    #[tokio::main]
-    pub async fn server() {
-        let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
-        loop {
-            let (stream, _) = listener.accept().await.unwrap();
-            tokio::spawn(async move {
-                let (mut read, mut write) = stream.into_split();
-                let _ = copy(&mut read, &mut write).await;
-            });
-        }
-    }
-
-    #[tokio::main]
-    pub async fn client() {
-        let mut tasks = Vec::new();
-        for i in 0..10 {
-            tasks.push(tokio::spawn(async move {
-                let mut stream = TcpStream::connect("server:80").await.unwrap();
-                for _ in 0..20 {
-                    let sent = vec![i; 100];
-                    stream.write_all(&sent).await.unwrap();
-                    let mut got = vec![0; 100];
-                    stream.read_exact(&mut got).await.unwrap();
-                    assert_eq!(got, sent);
-                }
-            }));
-        }
-        for task in tasks {
-            task.await.unwrap();
-        }
-    }
-}
+echo_on!(liten, on_liten);
+echo_on!(tokio, on_tokio);
 
 #[test]
 fn connections_echo_on_liten() {

@@ -191,7 +191,7 @@ fn a_wake_is_not_spent_on_a_wait_that_is_over_already() {
             };
             let long = waiting(Duration::from_secs(100));
             let short = waiting(Duration::from_millis(1));
-            // Who has counted itself waits when the lock is free.
+            // A thread that has counted itself waits when the lock is free.
             while *pair.0.lock().unwrap() < 2 {
                 thread::yield_now();
             }

@@ -1,7 +1,7 @@
 //! A client that reads the body of an answer and waits for the trailers, both in one task.
 //!
-//! h2 0.4.15 does not note who waits for the trailers while data is still unread (h2 #931). If the
-//! trailers have come with the data, nobody wakes the task again.
+//! h2 0.4.15 does not note which task waits for the trailers while data is still unread (h2 #931). If the
+//! trailers have come with the data, nothing wakes the task again.
 
 use std::cell::RefCell;
 use std::future::poll_fn;

@@ -26,7 +26,7 @@ pub enum Acknowledges {
     WhenItIsInTheLog,
 }
 
-/// An entry, and whom to tell that it is in the log.
+/// An entry, and the task to tell that it is in the log.
 type Append = (u64, oneshot::Sender<()>);
 /// An entry, and where a follower's answer goes.
 type Copy = (u64, mpsc::Sender<()>);

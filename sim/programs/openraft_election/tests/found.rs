@@ -1,5 +1,6 @@
 //! In some seeds two of three nodes never have a leader again.
 
+#[path = "faults/lose_one.rs"]
 mod faults;
 
 use liten_sim::Check;

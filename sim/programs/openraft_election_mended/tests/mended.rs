@@ -1,6 +1,6 @@
 //! With openraft 0.10.0-alpha.24 the two nodes elect a leader.
 
-#[path = "../../openraft_election/tests/faults/mod.rs"]
+#[path = "../../openraft_election/tests/faults/lose_one.rs"]
 mod faults;
 
 use liten_sim::Check;

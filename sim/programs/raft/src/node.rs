@@ -30,7 +30,7 @@ pub enum Elections {
 #[derive(Clone, Copy, PartialEq)]
 enum Role {
     Follower,
-    /// It asks who would vote for it.
+    /// It asks which nodes would vote for it.
     Asks,
     Candidate,
     Leader,
@@ -43,7 +43,7 @@ struct Node {
     term: u64,
     voted_for: Option<usize>,
     role: Role,
-    /// Who votes for this node, or would.
+    /// The nodes that vote for this one, or would.
     votes: BTreeSet<usize>,
     /// When a leader was heard.
     leader_heard: Option<Instant>,

@@ -23,7 +23,7 @@ fn sweep(seeds: u64, elections: Elections, main: fn(Duration)) {
     Check::new().seeds(seeds).run(|sim| scenario(sim, elections, main));
 }
 
-/// Who looks for a wrong state alone does not find it.
+/// A test that looks for a wrong state alone does not find it.
 #[test]
 fn no_two_nodes_lead_in_one_term() {
     sweep(50, Elections::AtOnce, raft::watcher);

@@ -30,7 +30,7 @@ pub enum Stores {
     InOneWrite,
 }
 
-/// What a node says to another one: what, in which term, and who says it.
+/// What a node says to another one: what, in which term, and which node says it.
 type Message = (String, u64, usize);
 
 struct Node {
@@ -42,7 +42,7 @@ struct Node {
     voted_for: Option<usize>,
     /// Otherwise the next tick stores it.
     vote_is_stored: bool,
-    /// Who votes for this node, while it is a candidate.
+    /// The nodes that vote for this one, while it is a candidate.
     votes: Option<BTreeSet<usize>>,
     leads: bool,
     deadline: Instant,

@@ -43,7 +43,7 @@ pub enum Mistake {
 
 struct Server {
     mistake: Mistake,
-    /// A connection that nobody uses, if the last one went well.
+    /// A connection that no request uses, if the last one went well.
     store: Mutex<Option<Store>>,
 }
 
@@ -107,7 +107,7 @@ impl Server {
         }
     }
 
-    /// The store has not answered in time. The connection still owes an answer, so nobody may use it again.
+    /// The store has not answered in time. The connection still owes an answer, so no request may use it again.
     async fn too_late(&self, store: Store) -> StatusCode {
         if self.mistake == Mistake::AnswerLeft {
             *self.store.lock().await = Some(store);
@@ -116,7 +116,7 @@ impl Server {
     }
 }
 
-/// What a client knows of its own key, to which nobody else writes.
+/// What a client knows of its own key, to which no other client writes.
 #[derive(Default)]
 struct Known {
     /// The last write that was answered.

@@ -257,7 +257,7 @@ impl Dump {
     /// let dump = runtime.handle().dump();
     /// let is_it = |slow: &&SlowPollInfo| slow.task().is_some_and(|task| task.id() == id);
     /// let slow = dump.slow_polls().iter().find(is_it).unwrap();
-    /// assert!(slow.ended_ago().is_some());
+    /// assert!(slow.duration() >= Duration::from_millis(20));
     /// // Says for instance: worker 0 was held up for 498 ms until 2 ms ago: task 1, spawned at
     /// // src/main.rs:7:22, in clock_nanosleep
     /// println!("{slow}");

@@ -59,6 +59,9 @@ impl SlowPollInfo {
     }
 
     /// Returns how long ago the poll has ended. `None` if it is under way.
+    ///
+    /// A task that awaits the [`JoinHandle`](crate::task::JoinHandle) may go on before the last poll has
+    /// returned to its worker. Until then that poll is under way.
     pub fn ended_ago(&self) -> Option<Duration> {
         self.ended
     }

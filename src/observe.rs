@@ -6,6 +6,7 @@
 //! | file | what it is |
 //! |---|---|
 //! | `worker` | what the observer does on a worker's thread |
+//! | `simulation` | tells a simulation of the whole program which task is touched next |
 //! | `samples` | how long polls take, and tasks wait for them, measured at a few of them |
 //! | `histogram` | how often something took how long |
 //! | `recorder` | starts and stops a recording, which has a ring of each worker |
@@ -30,6 +31,7 @@ mod record;
 mod recorder;
 mod ring;
 mod samples;
+mod simulation;
 mod slow_poll;
 pub(crate) mod slow_polls;
 #[cfg_attr(
@@ -54,6 +56,7 @@ use blocked::BlockedPolls;
 use histogram::{HistogramCounts, Histograms, RARE_POLL};
 use long_polls::{LongPolls, News};
 use recorder::Recorder;
+use simulation::Simulation;
 use slow_polls::{LongPoll, SlowPolls};
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
@@ -68,6 +71,8 @@ pub(crate) struct Observer {
     long_polls: Mutex<LongPolls>,
     slow_polls: Arc<SlowPolls>,
     blocked: BlockedPolls,
+    /// The whole program runs in it.
+    simulation: Option<Simulation>,
 }
 
 impl Observer {
@@ -79,6 +84,7 @@ impl Observer {
             long_polls: Mutex::new(long_polls),
             slow_polls,
             blocked: BlockedPolls::new(),
+            simulation: Simulation::of_process(),
         }
     }
 
@@ -131,6 +137,13 @@ impl Observer {
         }
     }
 
+    /// Under a simulation, `scheduler` is observed from its beginning to its end.
+    pub(crate) fn begin(&self, scheduler: &Shared) {
+        if self.simulation.is_some() {
+            scheduler.begin_observation(|_| ());
+        }
+    }
+
     /// Begins to record `scheduler`, or shares the recording that is under way. `None` if the runtime has
     /// been shut down. For `records` see [`Recorder::start`].
     pub(crate) fn start_recording(
@@ -143,7 +156,7 @@ impl Observer {
 
     /// Each that has begun to record `scheduler` stops once; the last one ends the recording.
     pub(crate) fn stop_recording(&self, scheduler: &Shared) {
-        scheduler.end_observation(|| self.recorder.stop());
+        scheduler.end_observation(|| self.recorder.stop() && self.simulation.is_none());
     }
 
     /// How long polls of the workers took, and how long tasks were ready before them.
@@ -178,10 +191,14 @@ impl Probe for Observer {
             all.resize(worker + 1, None);
         }
         let histograms = all[worker].get_or_insert_with(|| Arc::new(Histograms::new())).clone();
-        Box::new(WorkerObserver::new(self.recorder.clone(), histograms, worker, polls))
+        let recorder = self.recorder.clone();
+        Box::new(WorkerObserver::new(recorder, histograms, worker, polls, self.simulation))
     }
 
     fn happened_outside(&self, event: TaskEvent) {
+        if let Some(simulation) = self.simulation {
+            simulation.happened(event);
+        }
         self.recorder.happened_outside(event);
     }
 

@@ -65,6 +65,7 @@ fn number_of(scenario: &str) -> String {
 #[must_use = "nothing runs before `run`"]
 pub struct Check {
     seeds: u64,
+    first: u64,
     limit: Duration,
     real_limit: Duration,
     minimise: Duration,
@@ -85,6 +86,7 @@ impl Check {
     pub fn new() -> Self {
         Self {
             seeds: 10,
+            first: 0,
             limit: Duration::from_secs(600),
             real_limit: Duration::from_secs(60),
             minimise: Duration::from_secs(30),
@@ -95,9 +97,15 @@ impl Check {
         }
     }
 
-    /// How many seeds are tried, from 0 on. `LITEN_SIM_SEEDS` overrides it.
+    /// How many seeds are tried. `LITEN_SIM_SEEDS` overrides it.
     pub fn seeds(mut self, seeds: u64) -> Self {
         self.seeds = seeds;
+        self
+    }
+
+    /// The first seed that is tried, otherwise 0. `LITEN_SIM_FIRST` overrides it.
+    pub fn first_seed(mut self, seed: u64) -> Self {
+        self.first = seed;
         self
     }
 
@@ -183,7 +191,7 @@ impl Check {
         let sweep = Sweep {
             name,
             seeds: self.seeds,
-            first: 0,
+            first: self.first,
             jobs: 0,
             seconds: self.real_limit.as_secs(),
             minimise_seconds: self.minimise.as_secs(),

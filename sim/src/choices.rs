@@ -18,6 +18,8 @@ use std::str::FromStr;
 pub(crate) enum Kind {
     /// A thread does not run for a while, as if the system had given its processor away.
     Pause,
+    /// A task's poll begins later than it could.
+    Poll,
     /// A thread that became ready later runs first.
     Overtake,
     /// A packet is on its way for longer than the link's shortest time.
@@ -39,8 +41,9 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [(Kind, &str); 10] = [
+    pub(crate) const ALL: [(Kind, &str); 11] = [
         (Kind::Pause, "pause"),
+        (Kind::Poll, "poll"),
         (Kind::Overtake, "overtake"),
         (Kind::Delay, "delay"),
         (Kind::Loss, "loss"),
@@ -101,6 +104,11 @@ impl Chance {
     /// One in `n`; `n` is at least 1.
     pub(crate) const fn one_in(n: u32) -> Chance {
         Chance(65_536 / n)
+    }
+
+    /// One `n`th of this chance; `n` is at least 1.
+    pub(crate) fn part(self, n: u32) -> Chance {
+        Chance(self.0 / n)
     }
 }
 

@@ -29,6 +29,7 @@ mod poll;
 mod process;
 mod shortcut;
 mod socket;
+mod task;
 pub(crate) mod thread;
 mod transfer;
 

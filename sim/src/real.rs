@@ -89,6 +89,7 @@ real! {
     fn getaddrinfo(node: *const c_char, service: *const c_char, hints: *const addrinfo, list: *mut *mut addrinfo)
         -> c_int;
     fn gethostname(name: *mut c_char, length: size_t) -> c_int;
+    fn getauxval(kind: std::ffi::c_ulong) -> std::ffi::c_ulong;
     fn getpeername(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int;
     fn getpid() -> libc::pid_t;
     fn getppid() -> libc::pid_t;

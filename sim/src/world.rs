@@ -22,12 +22,14 @@ pub(crate) mod actor;
 pub(crate) mod end;
 pub(crate) mod hosts;
 pub(crate) mod plan;
+pub(crate) mod tasks;
 pub(crate) mod turn;
 pub(crate) mod watch;
 
 use actor::{Actor, ActorId, State, Waits, Wake};
 use hosts::Host;
 use plan::Plan;
+use tasks::Tasks;
 
 pub(crate) struct World {
     /// Virtual time since the run began.
@@ -37,8 +39,11 @@ pub(crate) struct World {
     pub(crate) actors: Vec<Actor>,
     /// The names that threads have or had, by their entities.
     pub(crate) thread_names: BTreeMap<u64, String>,
+    pub(crate) tasks: Tasks,
     /// Those that may run, the longest ready first.
     pub(crate) ready: VecDeque<ActorId>,
+    /// Those that run when no other thread can, in the order in which they do.
+    pub(crate) late: VecDeque<ActorId>,
     pub(crate) running: ActorId,
     /// When the running actor got its turn.
     pub(crate) turn_began: Nanos,
@@ -152,6 +157,8 @@ impl World {
             actors: Vec::new(),
             thread_names: BTreeMap::new(),
             ready: VecDeque::new(),
+            late: VecDeque::new(),
+            tasks: Tasks::default(),
             running: ActorId(0),
             turn_began: 0,
             timers: BinaryHeap::new(),
@@ -244,7 +251,7 @@ impl World {
 
     /// The next values of a choice that is about the running actor.
     pub(crate) fn draw_for_running(&mut self, kind: Kind) -> crate::choices::Draw {
-        let entity = self.actors[self.running.0].entity;
+        let entity = self.actors[self.running.0].subject;
         self.choices.draw(kind, entity)
     }
 }

@@ -6,6 +6,7 @@ use super::record::Event;
 use super::recorder::{Recorder, Recording};
 use super::ring::Ring;
 use super::samples::Samples;
+use super::simulation::Simulation;
 use crate::engine::scheduler::{TaskEvent, WorkerProbe};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::task::{Polled, RunningTask};
@@ -22,6 +23,7 @@ pub(super) struct WorkerObserver {
     /// The poll began then.
     polled_at: Cell<Instant>,
     samples: Samples,
+    simulation: Option<Simulation>,
 }
 
 impl WorkerObserver {
@@ -31,10 +33,14 @@ impl WorkerObserver {
         histograms: Arc<Histograms>,
         worker: usize,
         polls: u64,
+        simulation: Option<Simulation>,
     ) -> Self {
+        if let Some(simulation) = simulation {
+            simulation.worker_begins();
+        }
         let samples = Samples::new(histograms, worker, polls);
         let polled_at = Cell::new(clock::now());
-        Self { recorder, worker, ring: RefCell::new(None), polled_at, samples }
+        Self { recorder, worker, ring: RefCell::new(None), polled_at, samples, simulation }
     }
 
     #[cold]
@@ -53,7 +59,7 @@ impl WorkerObserver {
 
 impl WorkerProbe for WorkerObserver {
     fn is_on(&self) -> bool {
-        self.samples.is_on() || self.ring.borrow().is_some()
+        self.samples.is_on() || self.ring.borrow().is_some() || self.simulation.is_some()
     }
 
     /// Takes part in the recording that is under way.
@@ -75,12 +81,15 @@ impl WorkerProbe for WorkerObserver {
     }
 
     fn happened(&self, event: TaskEvent) {
+        if let Some(simulation) = self.simulation {
+            simulation.happened(event);
+        }
         if matches!(event, TaskEvent::Panicked(_)) && !self.records() {
             // A panic is recorded also in the step in which the recording has begun.
             return self.recorder.happened_outside(event);
         }
         let now = clock::now();
-        if let TaskEvent::Woken(task) | TaskEvent::Spawned(task) = event {
+        if let TaskEvent::Woken(task) | TaskEvent::Spawned { task, .. } = event {
             self.samples.ready(task.id(), now);
         }
         self.push(now, now, |_| Event::of(event));
@@ -89,6 +98,9 @@ impl WorkerProbe for WorkerObserver {
     /// The clock is not read where the last poll ended: a wake may have come since, and the poll that it
     /// leads to is found by the times of both.
     fn poll_begins(&self, task: RunningTask, polls: u64) {
+        if let Some(simulation) = self.simulation {
+            simulation.poll_begins(task);
+        }
         let now = clock::now();
         self.polled_at.set(now);
         self.samples.poll_begins(task.id(), now, polls);
@@ -103,6 +115,9 @@ impl WorkerProbe for WorkerObserver {
             self.ring.replace(None);
         }
         self.samples.poll_ends(now.saturating_duration_since(since), polls, queued);
+        if let Some(simulation) = self.simulation {
+            simulation.poll_ends(task, outcome);
+        }
     }
 
     fn slept(&self, since: Instant, now: Instant, polls: u64) {

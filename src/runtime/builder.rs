@@ -349,6 +349,7 @@ impl Builder {
         let scheduler = Shared::new(max_workers + max_spares, driver.clone());
         let observer = std::sync::Arc::new(Observer::new(self.new_slow_polls()));
         scheduler.set_probe(observer.clone());
+        observer.begin(&scheduler);
         let threads =
             ThreadConfig { name: self.thread_name.clone(), stack_size: self.thread_stack_size };
         let flavor = Flavor::MultiThread { scheduler, observer, threads, max_workers };

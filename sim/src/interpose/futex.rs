@@ -161,7 +161,7 @@ impl World {
         let chance = if count > 1 { self.plan.overtake } else { Chance::NEVER };
         let mut place = 0;
         if chance != Chance::NEVER {
-            let entity = self.actors[first.0].entity;
+            let entity = self.actors[first.0].subject;
             let overtakes = self.choices.disturbs(Kind::Overtake, entity, chance);
             place = overtakes.map_or(0, |mut draw| draw.below(count as u64) as usize);
         }

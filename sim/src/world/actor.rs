@@ -16,10 +16,13 @@ pub(crate) struct ActorId(pub(crate) usize);
 
 pub(crate) struct Actor {
     pub(crate) host: usize,
-    /// By which choices about it are drawn. It is made of the host's name, the thread's name, and
-    /// how many threads of the host had that name before, so that a further thread of another name
-    /// changes no other thread's choices.
+    /// It is made of the host's name, the thread's name, and how many threads of the host had that
+    /// name before, so that a further thread of another name changes no other thread's choices.
     pub(crate) entity: u64,
+    /// By which choices about it are drawn: the thread itself, or the task that it has last touched.
+    pub(crate) subject: u64,
+    /// It is a worker of a runtime that announces its tasks.
+    pub(crate) polls_tasks: bool,
     pub(crate) name: String,
     pub(crate) baton: Baton,
     pub(crate) state: State,
@@ -63,6 +66,8 @@ pub(crate) enum Waits {
     Sleep,
     /// It was held up by the run itself.
     Pause,
+    /// It is to run when no other thread can.
+    Late,
     Futex(usize),
     Join(ActorId),
     /// Any of these descriptors' objects.
@@ -98,6 +103,8 @@ impl World {
         self.actors.push(Actor {
             host,
             entity: 0,
+            subject: 0,
+            polls_tasks: false,
             name: String::new(),
             baton,
             state: State::Ready,
@@ -124,6 +131,7 @@ impl World {
         let text = format!("{}/{name}/{of_that_name}", host.name);
         let actor = &mut self.actors[id.0];
         actor.entity = entity(&text);
+        actor.subject = actor.entity;
         actor.name = text.clone();
         self.thread_names.insert(entity(&text), text);
     }

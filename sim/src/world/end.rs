@@ -115,7 +115,7 @@ impl World {
         };
         match waits {
             Waits::Sleep => line.push_str("sleeps"),
-            Waits::Pause => line.push_str("held up by the simulation"),
+            Waits::Pause | Waits::Late => line.push_str("held up by the simulation"),
             Waits::Futex(_) => line.push_str("waits for a lock, a condition or to be unparked"),
             Waits::Join(other) => {
                 let _ = write!(line, "waits for the end of {}", self.actors[other.0].name);
@@ -140,7 +140,7 @@ impl World {
         told.collect()
     }
 
-    /// The threads, links and faults of the run by their entities.
+    /// The threads, tasks, links and faults of the run by their entities.
     fn names_of_entities(&self) -> HashMap<u64, String> {
         let threads = self.thread_names.iter().map(|(entity, name)| (*entity, name.clone()));
         let hosts = || self.hosts.iter().map(|host| host.name.as_str());
@@ -148,6 +148,6 @@ impl World {
             hosts().map(move |to| (link_entity(from, to), format!("{from} → {to}")))
         });
         let faults = self.faults.iter().map(|(_, text)| (entity(text), text.clone()));
-        threads.chain(links).chain(faults).collect()
+        threads.chain(self.tasks.names()).chain(links).chain(faults).collect()
     }
 }

@@ -18,6 +18,10 @@ pub(crate) struct Plan {
     pub(crate) pause_most: Nanos,
     /// How often a pause is a stall, of up to [`STALL`].
     pub(crate) stall: Chance,
+    /// How often a poll begins later than it could.
+    pub(crate) poll: Chance,
+    /// The longest time for which it does.
+    pub(crate) poll_most: Nanos,
     /// How often a thread that became ready later runs first.
     pub(crate) overtake: Chance,
     /// How many processors a host sees.
@@ -35,6 +39,8 @@ impl Plan {
         pause: Chance::NEVER,
         pause_most: 1,
         stall: Chance::NEVER,
+        poll: Chance::NEVER,
+        poll_most: 1,
         overtake: Chance::NEVER,
         cpus: 1,
     };
@@ -51,10 +57,13 @@ impl Plan {
         let stall = one_of(&[Chance::NEVER, Chance::one_in(64), Chance::one_in(512)]);
         let overtake =
             one_of(&[Chance::NEVER, Chance::one_in(2), Chance::one_in(8), Chance::one_in(32)]);
+        let poll =
+            one_of(&[Chance::one_in(2), Chance::one_in(4), Chance::one_in(8), Chance::one_in(32)]);
         let step = 100 + draw.below(900);
         let pause_most = [20_000, 100_000, 500_000][draw.below(3) as usize];
         let cpus = 1 + draw.below(4) as usize;
-        Plan { step, pause, pause_most, stall, overtake, cpus }
+        let poll_most = [pause_most, STALL][draw.below(2) as usize];
+        Plan { step, pause, pause_most, stall, poll, poll_most, overtake, cpus }
     }
 }
 
@@ -66,12 +75,14 @@ impl fmt::Display for Plan {
         };
         write!(
             f,
-            "{} processors; a call takes {} ns; pauses {} of up to {} µs; stalls {} of the pauses; overtakes {}",
+            "{} processors; a call takes {} ns; pauses {} of up to {} µs; stalls {} of the pauses; late polls {} of up to {} µs; overtakes {}",
             self.cpus,
             self.step,
             one_in(self.pause),
             self.pause_most / 1_000,
             one_in(self.stall),
+            one_in(self.poll),
+            self.poll_most / 1_000,
             one_in(self.overtake),
         )
     }

@@ -3,11 +3,12 @@
 //! A thread gives the turn away when it blocks, ends, yields, or is held up. What it does to others
 //! never takes the turn from it: a thread that it creates or wakes becomes ready and nothing more.
 
-use super::actor::{ActorId, State, Waits, Wake, current, set_current};
+use super::actor::{Actor, ActorId, State, Waits, Wake, current, set_current};
 use super::plan::STALL;
+use super::tasks::Touch;
 use super::{Due, Guard, World, count_progress, lock};
 use crate::baton::die;
-use crate::choices::Kind;
+use crate::choices::{Draw, Kind};
 use crate::network::Nanos;
 use crate::real;
 
@@ -15,6 +16,8 @@ use crate::real;
 /// they would have run beside it all the time; less than this costs more switches than it finds
 /// orders.
 const SLICE: Nanos = 200_000;
+/// By how much fewer pauses there are of a worker that has polled no task yet.
+const RARE: u32 = 16;
 /// Decisions between two entries of the record by which the first difference of two runs is found.
 const PREFIX: u64 = 1_024;
 
@@ -41,6 +44,26 @@ pub(crate) fn step_anywhere() -> Option<ActorId> {
     let me = current()?;
     begin_step(lock(), me, false);
     Some(me)
+}
+
+/// What comes before the poll of the task of that number. The choices that follow are drawn by the
+/// task, and this first one is whether other threads go before.
+pub(crate) fn step_to_poll(me: ActorId, task: u64) {
+    let mut world = lock();
+    world.touch_task(me, task, Touch::Polled);
+    match world.drawn_delay_of_poll(me) {
+        Some(Some(length)) => {
+            let until = world.now + length;
+            (world, _) = sleep(world, me, Waits::Pause, Some(until));
+        }
+        Some(None) => {
+            world.late.push_back(me);
+            let until = world.now + STALL;
+            (world, _) = sleep(world, me, Waits::Late, Some(until));
+        }
+        None => {}
+    }
+    begin_step(world, me, true);
 }
 
 fn begin_step(mut world: Guard, me: ActorId, may_end: bool) {
@@ -182,6 +205,13 @@ pub(crate) fn exit_host(status: i32) {
     end_at_once(world, me);
 }
 
+/// A length of up to `most`. As many are short as long: one below each power of two is equally
+/// likely.
+fn length(draw: &mut Draw, most: Nanos) -> Nanos {
+    let below = most >> draw.below(u64::from(most.ilog2()));
+    1 + draw.below(below)
+}
+
 impl World {
     /// Chooses the thread that runs next. Time goes on when none can.
     fn pick(&mut self) -> ActorId {
@@ -190,6 +220,9 @@ impl World {
             if let Some(next) = self.choose() {
                 self.start(next);
                 return next;
+            }
+            if self.release_late() {
+                continue;
             }
             match self.next_event() {
                 Some(when) => self.now = self.now.max(when),
@@ -215,7 +248,7 @@ impl World {
         let others: Vec<usize> = able.map(|(place, _)| place).collect();
         let mut place = first;
         if !others.is_empty() {
-            let (entity, chance) = (self.actors[id.0].entity, self.plan.overtake);
+            let (entity, chance) = (self.actors[id.0].subject, self.plan.overtake);
             self.choices_made += 1;
             if let Some(mut draw) = self.choices.disturbs(Kind::Overtake, entity, chance) {
                 place = others[draw.below(others.len() as u64) as usize];
@@ -250,13 +283,37 @@ impl World {
 
     /// How long `me` is held up after this call, if at all.
     fn drawn_pause(&mut self, me: ActorId) -> Option<Nanos> {
-        let entity = self.actors[me.0].entity;
-        let (chance, stall) = (self.plan.pause, self.plan.stall);
-        let mut draw = self.choices.disturbs(Kind::Pause, entity, chance)?;
+        let Actor { entity, subject, polls_tasks, .. } = self.actors[me.0];
+        let stall = self.plan.stall;
+        // What a pause of a worker does before its first task, a pause before that task does, too, and
+        // the key of that one is the task's.
+        let is_rare = polls_tasks && subject == entity;
+        let chance = if is_rare { self.plan.pause.part(RARE) } else { self.plan.pause };
+        let mut draw = self.choices.disturbs(Kind::Pause, subject, chance)?;
         let most =
             if draw.below(65_536) < u64::from(stall.0) { STALL } else { self.plan.pause_most };
-        // As many short ones as long ones: a length below each power of two is equally likely.
-        let below = most >> draw.below(u64::from(most.ilog2()));
-        Some(1 + draw.below(below))
+        Some(length(&mut draw, most))
+    }
+
+    /// For how long the poll that `me` is about to make begins later, if at all. `Some(None)`: until
+    /// no other thread can run.
+    fn drawn_delay_of_poll(&mut self, me: ActorId) -> Option<Option<Nanos>> {
+        let (chance, most) = (self.plan.poll, self.plan.poll_most);
+        let mut draw = self.choices.disturbs(Kind::Poll, self.actors[me.0].subject, chance)?;
+        let is_timed = draw.below(2) == 0;
+        Some(is_timed.then(|| length(&mut draw, most)))
+    }
+
+    /// Makes the first of those ready that run when no other thread can. Returns whether there was
+    /// one.
+    fn release_late(&mut self) -> bool {
+        while let Some(id) = self.late.pop_front() {
+            // It may have been ready since its longest time was over, or its host have crashed.
+            if self.actors[id.0].state == State::Blocked(Waits::Late) {
+                self.make_ready(id, Wake::Ready);
+                return true;
+            }
+        }
+        false
     }
 }

@@ -393,7 +393,7 @@ impl Shared {
         if self.shutdown.is_closed() {
             self.cancel(task);
         } else {
-            self.report_outside(|| TaskEvent::Spawned(task.identity()));
+            self.report_outside(|| TaskEvent::spawned(&task));
             self.enqueue(Pusher::Other(OutsideReason::Spawned), task);
         }
     }

@@ -24,6 +24,7 @@
 //! fewer of the worker's functions in line, and a yield takes 252 instructions instead of 207.
 
 use super::shared::Shared;
+use crate::engine::task::header::Hot;
 use crate::engine::task::{Polled, RunningTask};
 use std::time::{Duration, Instant};
 
@@ -96,6 +97,17 @@ pub(crate) trait WorkerProbe {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TaskEvent {
     Woken(RunningTask),
-    Spawned(RunningTask),
+    Spawned {
+        task: RunningTask,
+        /// The name of the future's type, and the future's size in bytes.
+        future: (&'static str, usize),
+    },
     Panicked(RunningTask),
+}
+
+impl TaskEvent {
+    #[cold]
+    pub(super) fn spawned(task: &Hot) -> Self {
+        Self::Spawned { task: task.identity(), future: task.future_type() }
+    }
 }

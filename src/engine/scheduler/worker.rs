@@ -194,7 +194,7 @@ impl Worker {
     #[inline]
     pub(super) fn spawned(&self, task: Hot) {
         self.own.slot.stats.spawned.add(1);
-        self.report_event(|| TaskEvent::Spawned(task.identity()));
+        self.report_event(|| TaskEvent::spawned(&task));
         self.shared.enqueue(Pusher::Worker(&self.own, Reason::Spawned), task);
     }
 

@@ -263,6 +263,12 @@ impl Hot {
         self.header().identity()
     }
 
+    /// The name of the future's type, and the future's size in bytes.
+    pub(crate) fn future_type(&self) -> (&'static str, usize) {
+        let vtable = self.header().vtable;
+        ((vtable.type_name)(), vtable.future_size)
+    }
+
     /// The name that the task was given.
     pub(crate) fn name(&self) -> Option<std::sync::Arc<str>> {
         // SAFETY: a `Hot` exists, so the task is not complete and its live reference keeps the cell alive;

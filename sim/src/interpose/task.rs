@@ -2,7 +2,8 @@
 //!
 //! A runtime asks the C library for the value of [`KEY`], which no system has. Under simulation the
 //! answer is the address of a function, and the runtime calls it before each poll, after each
-//! spawn, wake and end of a task, and first on each thread that polls. liten does; its part is `src/observe/simulation.rs`.
+//! spawn, wake and end of a task, and first on each thread that polls. liten does, in
+//! `src/observe/simulation.rs`.
 
 use std::ffi::c_ulong;
 

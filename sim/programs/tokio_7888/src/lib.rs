@@ -8,7 +8,7 @@ use tokio::join;
 use tokio::sync::Mutex;
 
 /// Which of the edits the program has that have nothing to do with the mistake, and move its calls:
-/// tasks before, between and behind the two, each with a line of output, or a line in the first task.
+/// tasks before, between and behind the two, each with a line of output, or a line in the first.
 /// 0 is the test as it was published.
 pub static EDIT: AtomicU8 = AtomicU8::new(0);
 

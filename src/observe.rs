@@ -31,7 +31,7 @@ mod record;
 mod recorder;
 mod ring;
 mod samples;
-mod simulation;
+pub(crate) mod simulation;
 mod slow_poll;
 pub(crate) mod slow_polls;
 #[cfg_attr(
@@ -51,6 +51,7 @@ pub use thread_activity::{SystemCall, ThreadActivity};
 use crate::engine::scheduler::{AfterReport, Probe, Shared, TaskEvent, WorkerEntry, WorkerProbe};
 use crate::engine::sync_shim::{Arc, Mutex, clock};
 use crate::engine::task::RunningTask;
+use crate::engine::task::header::FutureType;
 use crate::engine::wakers;
 use blocked::BlockedPolls;
 use histogram::{HistogramCounts, Histograms, RARE_POLL};
@@ -199,7 +200,14 @@ impl Probe for Observer {
         if let Some(simulation) = self.simulation {
             simulation.happened(event);
         }
-        self.recorder.happened_outside(event);
+        self.recorder.happened_outside(Event::of(event));
+    }
+
+    fn spawned_outside(&self, task: RunningTask, future: FutureType) {
+        if let Some(simulation) = self.simulation {
+            simulation.spawned(task, future);
+        }
+        self.recorder.happened_outside(Event::Spawn(task));
     }
 
     fn looked(&self, scheduler: &Shared, now: Instant) -> AfterReport {

@@ -20,6 +20,8 @@ pub(crate) enum Kind {
     Pause,
     /// A task's poll begins later than it could.
     Poll,
+    /// All polls of a task do.
+    Slow,
     /// A thread that became ready later runs first.
     Overtake,
     /// A packet is on its way for longer than the link's shortest time.
@@ -41,9 +43,10 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [(Kind, &str); 11] = [
+    pub(crate) const ALL: [(Kind, &str); 12] = [
         (Kind::Pause, "pause"),
         (Kind::Poll, "poll"),
+        (Kind::Slow, "slow"),
         (Kind::Overtake, "overtake"),
         (Kind::Delay, "delay"),
         (Kind::Loss, "loss"),

@@ -274,6 +274,7 @@ impl Sim {
         let mut world = lock();
         world.record("settle".to_owned());
         world.choices.be_calm();
+        world.tasks.be_calm();
         world.network.change_links(|link| {
             link.partitioned = false;
             link.held = false;

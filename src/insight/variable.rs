@@ -13,14 +13,20 @@ mod privileges;
 use self::listen_address::{ALLOWED, listen_addresses};
 use self::privileges::has_raised_privileges;
 use super::server::{Builder, Server, say};
+use crate::observe::simulation::Simulation;
+use crate::runtime::weak_handle::WeakHandle;
 use crate::runtime::{Handle, invalid};
 use crate::short::cut;
 use std::env;
 use std::ffi::OsStr;
 use std::io;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 const VARIABLE: &str = "LITEN_INSIGHT";
+
+/// How long a dump for a simulation waits for its await trees, in the time of the simulation.
+const LONGEST_LOOK: Duration = Duration::from_secs(1);
 
 /// How much of a value is told that is of no use.
 const MOST_CHARACTERS: usize = 100;
@@ -29,10 +35,18 @@ const MOST_CHARACTERS: usize = 100;
 /// no model has one that lives in a static, and there is nothing to explore here.
 static PAGE: OnceLock<Option<Server>> = OnceLock::new();
 
-/// Shows the runtime, which has just been built, if the environment asks for it.
+/// Shows the runtime, which has just been built, if the environment asks for it. A simulation may ask for its
+/// dump at any time.
 pub(crate) fn show(handle: &Handle) {
     if let Some(page) = PAGE.get_or_init(open) {
         page.observe(handle);
+    }
+    if let Some(simulation) = Simulation::of_process() {
+        simulation.offer(WeakHandle::new(handle), |runtime| {
+            if let Some(handle) = runtime.upgrade() {
+                eprintln!("{}", handle.dump_with_trees(LONGEST_LOOK));
+            }
+        });
     }
 }
 

@@ -32,7 +32,6 @@ impl Event {
     pub(super) fn of(event: TaskEvent) -> Self {
         match event {
             TaskEvent::Woken(task) => Self::Wake(task),
-            TaskEvent::Spawned { task, .. } => Self::Spawn(task),
             TaskEvent::Panicked(task) => Self::Panic(task),
         }
     }

@@ -30,7 +30,6 @@
 use super::record::{Event, Record};
 use super::ring::Ring;
 use crate::engine::nanos::nanos;
-use crate::engine::scheduler::TaskEvent;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, clock};
 use std::num::NonZeroUsize;
@@ -100,12 +99,12 @@ impl Recorder {
     }
 
     /// Records what has happened on a thread that is no worker, if a recording is under way.
-    pub(super) fn happened_outside(&self, event: TaskEvent) {
+    pub(super) fn happened_outside(&self, event: Event) {
         if let Some(recording) = self.current() {
             let _writes = recording.others_write.lock();
             // Read under the lock, so that the records are in order.
             let now = clock::now();
-            recording.others.push(recording.record(now, now, |_| Event::of(event)));
+            recording.others.push(recording.record(now, now, |_| event));
         }
     }
 

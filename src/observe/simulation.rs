@@ -14,7 +14,9 @@
 #![allow(unsafe_code)]
 
 use crate::engine::scheduler::TaskEvent;
+use crate::engine::task::header::FutureType;
 use crate::engine::task::{Polled, RunningTask};
+use std::ffi::c_void;
 
 /// What is asked for: "litensim" in ASCII. `sim/src/interpose/task.rs` answers it.
 #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
@@ -28,36 +30,46 @@ const ENDED: u32 = 3;
 /// No task: the thread polls tasks from now on.
 const WORKER: u32 = 4;
 
-/// The simulation's function: what happens, the task's id, and for a new task the name of its future's type
-/// with the name's length, and the size of the future. The name is not kept.
-type Tell = unsafe extern "C" fn(u32, u64, *const u8, usize, usize);
+/// The simulation's functions.
+#[repr(C)]
+struct Calls {
+    /// What happens, the task's id, and for a new task the name of its future's type with the name's length,
+    /// and the size of the future. The name is not kept.
+    tell: unsafe extern "C" fn(u32, u64, *const u8, usize, usize),
+    /// What to call, and with what, when the run is to be looked at: any number of times, on a thread of the
+    /// program.
+    offer: unsafe extern "C" fn(Look, *const c_void),
+}
+
+/// Writes what there is to see to standard error. The argument is the one that it was offered with.
+type Look = unsafe extern "C" fn(*const c_void);
 
 #[derive(Clone, Copy)]
-pub(super) struct Simulation(Tell);
+pub(crate) struct Simulation(&'static Calls);
 
 impl Simulation {
     /// The simulation that this process is a part of.
-    pub(super) fn of_process() -> Option<Self> {
-        let address = address()?;
-        // SAFETY: only the simulation answers the key, with the address of a function of this type.
-        Some(Self(unsafe { std::mem::transmute::<std::num::NonZeroUsize, Tell>(address) }))
+    pub(crate) fn of_process() -> Option<Self> {
+        let calls = std::ptr::with_exposed_provenance::<Calls>(address());
+        // SAFETY: the address is null, or the simulation has answered the key, with that of a static of this
+        // type.
+        unsafe { calls.as_ref() }.map(Self)
     }
 
     /// This thread is a worker's.
     pub(super) fn worker_begins(self) {
         // SAFETY: as in `tell`; the name is empty.
-        unsafe { (self.0)(WORKER, 0, "".as_ptr(), 0, 0) };
+        unsafe { (self.0.tell)(WORKER, 0, "".as_ptr(), 0, 0) };
     }
 
-    /// Something has happened to a task on this thread.
     pub(super) fn happened(self, event: TaskEvent) {
-        match event {
-            TaskEvent::Spawned { task, future: (name, size) } => {
-                self.tell(SPAWNED, task, name, size);
-            }
-            TaskEvent::Woken(task) => self.tell(WOKEN, task, "", 0),
-            TaskEvent::Panicked(_) => {}
+        if let TaskEvent::Woken(task) = event {
+            self.tell(WOKEN, task, "", 0);
         }
+    }
+
+    pub(super) fn spawned(self, task: RunningTask, future: FutureType) {
+        self.tell(SPAWNED, task, future.name(), future.size());
     }
 
     /// A poll is about to begin. This returns when the simulation lets the thread go on.
@@ -71,21 +83,42 @@ impl Simulation {
         }
     }
 
+    /// `print` is called with `subject` when the run is to be looked at.
+    #[cfg_attr(
+        not(feature = "insight"),
+        expect(dead_code, reason = "only insight has something to show")
+    )]
+    pub(crate) fn offer<T: Send + Sync + 'static>(self, subject: T, print: fn(&T)) {
+        /// What one offer is about. It is never freed, because the simulation ends with the process.
+        struct Offer<T>(T, fn(&T));
+        /// # Safety
+        ///
+        /// `offer` is the address of an `Offer<T>` that is never freed.
+        unsafe extern "C" fn look<T>(offer: *const c_void) {
+            // SAFETY: the caller's promise.
+            let Offer(subject, print) = unsafe { &*offer.cast::<Offer<T>>() };
+            print(subject);
+        }
+        let offer = Box::leak(Box::new(Offer(subject, print)));
+        // SAFETY: the offer is leaked, so `look` may be called with its address at any time.
+        unsafe { (self.0.offer)(look::<T>, std::ptr::from_ref(offer).cast()) };
+    }
+
     fn tell(self, what: u32, task: RunningTask, name: &str, size: usize) {
         // SAFETY: the name is readable for its length during the call. The function has no other conditions.
-        unsafe { (self.0)(what, task.id().to_bits(), name.as_ptr(), name.len(), size) };
+        unsafe { (self.0.tell)(what, task.id().to_bits(), name.as_ptr(), name.len(), size) };
     }
 }
 
 #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
-fn address() -> Option<std::num::NonZeroUsize> {
+fn address() -> usize {
     // SAFETY: the call has no conditions. It returns 0 for a key that it does not know.
     let answer = unsafe { nix::libc::getauxval(KEY) };
-    std::num::NonZeroUsize::new(usize::try_from(answer).ok()?)
+    usize::try_from(answer).unwrap_or(0)
 }
 
 /// Programs are simulated on Linux with glibc only.
 #[cfg(not(all(target_os = "linux", target_env = "gnu", not(miri))))]
-fn address() -> Option<std::num::NonZeroUsize> {
-    None
+fn address() -> usize {
+    0
 }

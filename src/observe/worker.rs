@@ -9,6 +9,7 @@ use super::samples::Samples;
 use super::simulation::Simulation;
 use crate::engine::scheduler::{TaskEvent, WorkerProbe};
 use crate::engine::sync_shim::{Arc, clock};
+use crate::engine::task::header::FutureType;
 use crate::engine::task::{Polled, RunningTask};
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
@@ -86,13 +87,22 @@ impl WorkerProbe for WorkerObserver {
         }
         if matches!(event, TaskEvent::Panicked(_)) && !self.records() {
             // A panic is recorded also in the step in which the recording has begun.
-            return self.recorder.happened_outside(event);
+            return self.recorder.happened_outside(Event::of(event));
         }
         let now = clock::now();
-        if let TaskEvent::Woken(task) | TaskEvent::Spawned { task, .. } = event {
+        if let TaskEvent::Woken(task) = event {
             self.samples.ready(task.id(), now);
         }
         self.push(now, now, |_| Event::of(event));
+    }
+
+    fn spawned(&self, task: RunningTask, future: FutureType) {
+        if let Some(simulation) = self.simulation {
+            simulation.spawned(task, future);
+        }
+        let now = clock::now();
+        self.samples.ready(task.id(), now);
+        self.push(now, now, |_| Event::Spawn(task));
     }
 
     /// The clock is not read where the last poll ended: a wake may have come since, and the poll that it

@@ -1,6 +1,7 @@
 //! Hosts: the processes of the run, each with its own name, addresses, threads and descriptors.
 
 use std::collections::BTreeMap;
+use std::ffi::c_void;
 use std::sync::Arc;
 
 use super::World;
@@ -11,6 +12,19 @@ use crate::real;
 /// What a host runs from its start. It is called again after a restart, and returns whether it
 /// succeeded.
 pub(crate) type Main = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// Prints what a runtime has to show. It is called with what it was offered with.
+pub(crate) type Look = unsafe extern "C" fn(*const c_void);
+
+/// A runtime that can be looked at.
+pub(crate) struct Offer {
+    pub(crate) look: Look,
+    pub(crate) subject: *const c_void,
+}
+
+// SAFETY: the pointer is handed back to the runtime, which takes it on any thread, and never read
+// here.
+unsafe impl Send for Offer {}
 
 pub(crate) struct Host {
     pub(crate) name: String,
@@ -26,6 +40,8 @@ pub(crate) struct Host {
     pub(crate) clock_ahead: i64,
     /// How many threads had each name.
     pub(crate) threads_named: BTreeMap<String, u64>,
+    /// The runtimes of its present program.
+    pub(crate) offers: Vec<Offer>,
 }
 
 impl World {
@@ -49,6 +65,7 @@ impl World {
             cpus,
             clock_ahead: 0,
             threads_named: BTreeMap::new(),
+            offers: Vec::new(),
         });
         self.hosts.len() - 1
     }
@@ -146,6 +163,7 @@ impl World {
         }
         self.hosts[host].has_ended = true;
         self.hosts[host].is_paused = false;
+        self.hosts[host].offers.clear();
         self.wake_waiting_for_clients();
     }
 }

@@ -22,6 +22,8 @@ pub(crate) struct Plan {
     pub(crate) poll: Chance,
     /// The longest time for which it does.
     pub(crate) poll_most: Nanos,
+    /// How often a task is one that is polled when no other thread can run.
+    pub(crate) slow: Chance,
     /// How often a thread that became ready later runs first.
     pub(crate) overtake: Chance,
     /// How many processors a host sees.
@@ -41,6 +43,7 @@ impl Plan {
         stall: Chance::NEVER,
         poll: Chance::NEVER,
         poll_most: 1,
+        slow: Chance::NEVER,
         overtake: Chance::NEVER,
         cpus: 1,
     };
@@ -59,11 +62,12 @@ impl Plan {
             one_of(&[Chance::NEVER, Chance::one_in(2), Chance::one_in(8), Chance::one_in(32)]);
         let poll =
             one_of(&[Chance::one_in(2), Chance::one_in(4), Chance::one_in(8), Chance::one_in(32)]);
+        let slow = one_of(&[Chance::NEVER, Chance::NEVER, Chance::one_in(2), Chance::one_in(8)]);
         let step = 100 + draw.below(900);
         let pause_most = [20_000, 100_000, 500_000][draw.below(3) as usize];
         let cpus = 1 + draw.below(4) as usize;
         let poll_most = [pause_most, STALL][draw.below(2) as usize];
-        Plan { step, pause, pause_most, stall, poll, poll_most, overtake, cpus }
+        Plan { step, pause, pause_most, stall, poll, poll_most, slow, overtake, cpus }
     }
 }
 
@@ -75,7 +79,7 @@ impl fmt::Display for Plan {
         };
         write!(
             f,
-            "{} processors; a call takes {} ns; pauses {} of up to {} µs; stalls {} of the pauses; late polls {} of up to {} µs; overtakes {}",
+            "{} processors; a call takes {} ns; pauses {} of up to {} µs; stalls {} of the pauses; late polls {} of up to {} µs; slow tasks {}; overtakes {}",
             self.cpus,
             self.step,
             one_in(self.pause),
@@ -83,6 +87,7 @@ impl fmt::Display for Plan {
             one_in(self.stall),
             one_in(self.poll),
             self.poll_most / 1_000,
+            one_in(self.slow),
             one_in(self.overtake),
         )
     }

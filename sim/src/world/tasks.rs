@@ -8,11 +8,11 @@
 //!
 //! tokio does not announce its tasks. There all choices are drawn by the thread.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::actor::ActorId;
 use super::{World, lock};
-use crate::choices::{entity, mix};
+use crate::choices::{Kind, entity, mix};
 
 /// What a thread does to a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,8 @@ const MOST_SHOWN: usize = 100;
 pub(crate) struct Tasks {
     /// Live tasks by their hosts and the numbers that the runtime gave them.
     entities: BTreeMap<(usize, u64), u64>,
+    /// Those of which all polls are late.
+    slow: BTreeSet<u64>,
     /// How many of a type a host has spawned.
     counts: BTreeMap<u64, u64>,
     /// All tasks that there were.
@@ -50,19 +52,27 @@ pub(crate) struct Tasks {
 }
 
 impl Tasks {
-    fn add(&mut self, host: (usize, &str), number: u64, future: &str, size: usize) {
+    fn add(&mut self, host: (usize, &str), number: u64, future: &str, size: usize) -> u64 {
         let kind = mix(entity(&format!("{}/{future}", host.1)) ^ size as u64);
         let count = self.counts.entry(kind).or_insert(0);
         *count += 1;
         let task = mix(kind ^ *count);
         self.entities.insert((host.0, number), task);
         self.names.insert(task, format!("{}/{} {count}", host.1, shown(future)));
+        task
+    }
+
+    /// From now on no task is slow.
+    pub(crate) fn be_calm(&mut self) {
+        self.slow.clear();
     }
 
     /// What the choices were drawn by, in words.
     pub(crate) fn names(&self) -> impl Iterator<Item = (u64, String)> {
         self.names.iter().flat_map(|(task, name)| {
-            Touch::ALL.map(|(touch, words)| (touch.entity(*task), format!("{words} {name}")))
+            let [a, b, c] =
+                Touch::ALL.map(|(touch, words)| (touch.entity(*task), format!("{words} {name}")));
+            [(*task, name.clone()), a, b, c]
         })
     }
 }
@@ -78,24 +88,30 @@ fn shown(future: &str) -> String {
 pub(crate) fn spawned(me: ActorId, number: u64, future: &str, size: usize) {
     let mut world = lock();
     let host = world.actors[me.0].host;
-    let World { tasks, hosts, .. } = &mut *world;
-    tasks.add((host, &hosts[host].name), number, future, size);
+    let World { tasks, hosts, choices, plan, .. } = &mut *world;
+    let task = tasks.add((host, &hosts[host].name), number, future, size);
+    if choices.disturbs(Kind::Slow, task, plan.slow).is_some() {
+        tasks.slow.insert(task);
+    }
     world.touch_task(me, number, Touch::Spawned);
 }
 
 impl World {
-    /// From now on choices about `me` are drawn by the task, if it is known.
-    pub(crate) fn touch_task(&mut self, me: ActorId, number: u64, touch: Touch) {
+    /// From now on choices about `me` are drawn by the task, if it is known. Returns whether all
+    /// its polls are late.
+    pub(crate) fn touch_task(&mut self, me: ActorId, number: u64, touch: Touch) -> bool {
         let actor = &mut self.actors[me.0];
-        if let Some(task) = self.tasks.entities.get(&(actor.host, number)) {
-            actor.subject = touch.entity(*task);
-        }
+        let Some(task) = self.tasks.entities.get(&(actor.host, number)) else { return false };
+        actor.subject = touch.entity(*task);
+        self.tasks.slow.contains(task)
     }
 
     /// The task of this number has ended.
     pub(crate) fn forget_task(&mut self, me: ActorId, number: u64) {
         let host = self.actors[me.0].host;
-        self.tasks.entities.remove(&(host, number));
+        if let Some(task) = self.tasks.entities.remove(&(host, number)) {
+            self.tasks.slow.remove(&task);
+        }
     }
 }
 

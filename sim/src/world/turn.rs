@@ -50,18 +50,16 @@ pub(crate) fn step_anywhere() -> Option<ActorId> {
 /// task, and this first one is whether other threads go before.
 pub(crate) fn step_to_poll(me: ActorId, task: u64) {
     let mut world = lock();
-    world.touch_task(me, task, Touch::Polled);
-    match world.drawn_delay_of_poll(me) {
-        Some(Some(length)) => {
-            let until = world.now + length;
-            (world, _) = sleep(world, me, Waits::Pause, Some(until));
-        }
-        Some(None) => {
-            world.late.push_back(me);
-            let until = world.now + STALL;
-            (world, _) = sleep(world, me, Waits::Late, Some(until));
-        }
-        None => {}
+    let is_slow = world.touch_task(me, task, Touch::Polled);
+    let delay = world.drawn_delay_of_poll(me);
+    if let Some(Some(length)) = delay {
+        let until = world.now + length;
+        (world, _) = sleep(world, me, Waits::Pause, Some(until));
+    }
+    if is_slow || delay == Some(None) {
+        world.late.push_back(me);
+        let until = world.now + STALL;
+        (world, _) = sleep(world, me, Waits::Late, Some(until));
     }
     begin_step(world, me, true);
 }

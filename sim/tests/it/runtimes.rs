@@ -1,5 +1,7 @@
 //! liten and tokio, unmodified, on hosts of their own.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use liten_sim::{Check, check};
@@ -91,4 +93,49 @@ async fn mixed() {
 #[test]
 fn every_thread_of_a_runtime_takes_part() {
     Check::new().seeds(100).run(|sim| sim.client("program", mixed));
+}
+
+/// Two tasks that make no call to the system. The later one is to be polled later.
+#[liten::main(worker_threads = 2)]
+async fn two_in_order() {
+    let count = Arc::new(AtomicU64::new(0));
+    // Relaxed: it is the only thing that the tasks share.
+    let next = |count: &Arc<AtomicU64>| {
+        let count = count.clone();
+        async move { count.fetch_add(1, Ordering::Relaxed) }
+    };
+    let first = liten::spawn(next(&count));
+    let second = liten::spawn(next(&count));
+    assert_eq!((first.await.unwrap(), second.await.unwrap()), (0, 1));
+}
+
+#[test]
+#[should_panic(expected = "left: (1, 0)")]
+fn a_poll_may_begin_later_than_that_of_a_later_task() {
+    check(64, |sim| sim.client("program", two_in_order));
+}
+
+/// Twenty tasks that yield, of which some are left behind.
+#[liten::main(worker_threads = 3)]
+async fn many_that_yield() {
+    let mut tasks = Vec::new();
+    for i in 0..20 {
+        tasks.push(liten::spawn(async move {
+            for _ in 0..20 {
+                liten::task::yield_now().await;
+            }
+            i
+        }));
+    }
+    for (i, task) in tasks.into_iter().enumerate() {
+        assert_eq!(task.await.unwrap(), i);
+    }
+}
+
+#[test]
+fn slow_tasks_come_to_their_ends() {
+    Check::new()
+        .seeds(64)
+        .limit(Duration::from_secs(60))
+        .run(|sim| sim.client("program", many_that_yield));
 }

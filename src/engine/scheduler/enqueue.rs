@@ -393,7 +393,9 @@ impl Shared {
         if self.shutdown.is_closed() {
             self.cancel(task);
         } else {
-            self.report_outside(|| TaskEvent::spawned(&task));
+            if self.size.is_observed() {
+                self.report_spawn(task.identity(), task.future_type());
+            }
             self.enqueue(Pusher::Other(OutsideReason::Spawned), task);
         }
     }

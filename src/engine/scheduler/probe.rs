@@ -24,7 +24,7 @@
 //! fewer of the worker's functions in line, and a yield takes 252 instructions instead of 207.
 
 use super::shared::Shared;
-use crate::engine::task::header::Hot;
+use crate::engine::task::header::FutureType;
 use crate::engine::task::{Polled, RunningTask};
 use std::time::{Duration, Instant};
 
@@ -38,6 +38,9 @@ pub(crate) trait Probe: Send + Sync {
 
     /// Something has happened on a thread that is no worker of this scheduler.
     fn happened_outside(&self, event: TaskEvent);
+
+    /// Such a thread has spawned a task.
+    fn spawned_outside(&self, task: RunningTask, future: FutureType);
 
     /// The watchdog has looked at all workers. It looks every 0.5 to 4 ms while a worker is busy, and less
     /// often or not at all while none is.
@@ -80,6 +83,9 @@ pub(crate) trait WorkerProbe {
     /// Something has happened on this worker's thread: in a poll, in a waker, in a hook, or in a destructor.
     fn happened(&self, event: TaskEvent);
 
+    /// The worker has spawned a task.
+    fn spawned(&self, task: RunningTask, future: FutureType);
+
     /// A poll of `task` begins, and is not among `polls` yet.
     fn poll_begins(&self, task: RunningTask, polls: u64);
 
@@ -97,17 +103,5 @@ pub(crate) trait WorkerProbe {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TaskEvent {
     Woken(RunningTask),
-    Spawned {
-        task: RunningTask,
-        /// The name of the future's type, and the future's size in bytes.
-        future: (&'static str, usize),
-    },
     Panicked(RunningTask),
-}
-
-impl TaskEvent {
-    #[cold]
-    pub(super) fn spawned(task: &Hot) -> Self {
-        Self::Spawned { task: task.identity(), future: task.future_type() }
-    }
 }

@@ -14,7 +14,7 @@ use crate::engine::driver::Driver;
 use crate::engine::park::Parker;
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering, fence};
-use crate::engine::task::header::{Completer, Hot, RegistryKey};
+use crate::engine::task::header::{Completer, FutureType, Hot, RegistryKey};
 use crate::engine::task::hooks::TaskHooks;
 use crate::engine::task::registry::ListEntry;
 use crate::engine::task::running::Running;
@@ -187,6 +187,14 @@ impl Shared {
     pub(super) fn report_outside(&self, event: impl FnOnce() -> TaskEvent) {
         if self.size.is_observed() {
             self.report_event(event());
+        }
+    }
+
+    /// Reports a spawn on such a thread, in the same case.
+    #[cold]
+    pub(super) fn report_spawn(&self, task: RunningTask, future: FutureType) {
+        if let Some(probe) = self.probe.get() {
+            probe.spawned_outside(task, future);
         }
     }
 

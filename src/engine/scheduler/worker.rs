@@ -33,7 +33,7 @@ use crate::engine::park::Parker;
 use crate::engine::rng::Rng;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock};
-use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner};
+use crate::engine::task::header::{Cold, Completer, FutureType, Hot, RegistryKey, Runner};
 use crate::engine::task::{Polled, RunningTask};
 use crate::engine::wakers;
 use std::cell::{Cell, RefCell};
@@ -194,7 +194,9 @@ impl Worker {
     #[inline]
     pub(super) fn spawned(&self, task: Hot) {
         self.own.slot.stats.spawned.add(1);
-        self.report_event(|| TaskEvent::spawned(&task));
+        if self.own.flags.is_observed() {
+            self.report_spawn(task.identity(), task.future_type());
+        }
         self.shared.enqueue(Pusher::Worker(&self.own, Reason::Spawned), task);
     }
 
@@ -340,6 +342,11 @@ impl Worker {
         if self.own.flags.is_observed() {
             self.report_observed(event());
         }
+    }
+
+    #[cold]
+    fn report_spawn(&self, task: RunningTask, future: FutureType) {
+        self.report(|probe, _| probe.spawned(task, future));
     }
 
     /// As [`Worker::report_event`], also if the probe is off.

@@ -135,6 +135,21 @@ pub(super) struct Vtable {
     pub(super) future_size: usize,
 }
 
+/// The type of a task's future.
+#[derive(Clone, Copy)]
+pub(crate) struct FutureType(&'static Vtable);
+
+impl FutureType {
+    pub(crate) fn name(self) -> &'static str {
+        (self.0.type_name)()
+    }
+
+    /// In bytes.
+    pub(crate) fn size(self) -> usize {
+        self.0.future_size
+    }
+}
+
 /// A runnable task. Unique: see cell.rs. Must be run or cancelled; dropping it would leave
 /// the task queued nowhere.
 #[must_use = "a hot task that is dropped is never run again"]
@@ -263,10 +278,9 @@ impl Hot {
         self.header().identity()
     }
 
-    /// The name of the future's type, and the future's size in bytes.
-    pub(crate) fn future_type(&self) -> (&'static str, usize) {
-        let vtable = self.header().vtable;
-        ((vtable.type_name)(), vtable.future_size)
+    #[inline]
+    pub(crate) fn future_type(&self) -> FutureType {
+        FutureType(self.header().vtable)
     }
 
     /// The name that the task was given.

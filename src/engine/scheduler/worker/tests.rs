@@ -10,7 +10,7 @@ use crate::engine::scheduler::probe::{AfterReport, Probe, TaskEvent, WorkerProbe
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::engine::task::cell::new_send_task;
-use crate::engine::task::header::{Hot, Runner};
+use crate::engine::task::header::{FutureType, Hot, Runner};
 use crate::engine::task::{Polled, RunningTask};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::task::Waker;
@@ -87,6 +87,8 @@ impl Probe for Chooser {
 
     fn happened_outside(&self, _: TaskEvent) {}
 
+    fn spawned_outside(&self, _: RunningTask, _: FutureType) {}
+
     fn looked(&self, _: &Shared, _: Instant) -> AfterReport {
         AfterReport::MaySleep
     }
@@ -110,6 +112,8 @@ impl WorkerProbe for Chooser {
     }
 
     fn happened(&self, _: TaskEvent) {}
+
+    fn spawned(&self, _: RunningTask, _: FutureType) {}
 
     fn poll_begins(&self, _: RunningTask, _: u64) {}
 

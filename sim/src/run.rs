@@ -39,6 +39,9 @@ pub(crate) const NUMBER_OF_CHECK: &str = "LITEN_SIM_NUMBER_OF_CHECK";
 /// The variable with those that failed before it, in the same test.
 pub(crate) const FAILED_BEFORE: &str = "LITEN_SIM_FAILED_BEFORE";
 
+/// The variable with the decision at which the run stops, 0 for none.
+pub(crate) const STOP_AT: &str = "LITEN_SIM_STOP_AT";
+
 pub(crate) fn has_failed_before(number: &str) -> bool {
     env::var(FAILED_BEFORE).is_ok_and(|list| list.split(',').any(|failed| failed == number))
 }
@@ -114,7 +117,16 @@ pub(crate) fn begin(
     if let Some(cpus) = cpus {
         lock().plan.cpus = cpus;
     }
+    if let Some(decision) = stop_at() {
+        lock().stop_at = decision;
+    }
     become_first(host);
+}
+
+/// The decision at which the run stops, if it does.
+fn stop_at() -> Option<u64> {
+    let decision = env::var(STOP_AT).ok()?.parse().ok()?;
+    (decision > 0).then_some(decision)
 }
 
 /// Makes this thread the first of the run, on a host of its own.

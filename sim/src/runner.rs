@@ -85,6 +85,9 @@ fn sweep_with(sweep: &Sweep, settings: &Settings) -> Result<Summary, String> {
     let (program, arguments) = (sweep.program.clone(), sweep.arguments.clone());
     let launcher = Launcher::new(program, arguments, jobs, limit, &added)?;
     let random_addresses = !system::addresses_can_be_fixed();
+    if let Some(stop) = settings.stop {
+        launcher.stop_at(decision(stop, &launcher, &plan)?);
+    }
     let mut summary = Summary { name: sweep.name.clone(), random_addresses, ..Summary::default() };
     let found = sweep::hunt(&launcher, &plan, &mut summary)?;
     summary.real = start.elapsed();
@@ -93,6 +96,16 @@ fn sweep_with(sweep: &Sweep, settings: &Settings) -> Result<Summary, String> {
     let failure =
         Failure { sweep, launcher: &launcher, plan: &plan, only, random_addresses, finding };
     Err(failure.explain()?)
+}
+
+/// The decision at which the one seed of `plan` is to stop. A negative number counts from the end
+/// of its run, which is made for that.
+fn decision(stop: i64, launcher: &Launcher, plan: &Plan) -> Result<u64, String> {
+    let decisions = match stop {
+        0.. => 0,
+        _ => launcher.run(plan.first, &plan.mask)?.report.decisions,
+    };
+    Ok(decisions.saturating_add_signed(stop).max(1))
 }
 
 fn plan(sweep: &Sweep, settings: &Settings, start: Instant) -> Result<Plan, String> {

@@ -17,11 +17,13 @@ use libc::pthread_t;
 use crate::choices::{Choices, Kind};
 use crate::network::{Moment, Nanos, Network};
 use crate::objects::{ObjectId, Objects};
+use crate::runner::report::ChildReport;
 
 pub(crate) mod actor;
 pub(crate) mod end;
 pub(crate) mod hosts;
 pub(crate) mod plan;
+mod stop;
 pub(crate) mod tasks;
 pub(crate) mod turn;
 pub(crate) mod watch;
@@ -64,6 +66,10 @@ pub(crate) struct World {
     pub(crate) sometimes: BTreeMap<String, bool>,
     /// Files that are locked by `flock`, each with its host. A crash unlocks them.
     pub(crate) locked_files: Vec<(usize, std::ffi::c_int)>,
+    /// The decision at which the run stops to be looked at.
+    pub(crate) stop_at: u64,
+    /// What was to be seen when it stopped.
+    pub(crate) stopped: Option<ChildReport>,
     /// The virtual time at which a run is over in any case.
     pub(crate) limit: Nanos,
 }
@@ -174,6 +180,8 @@ impl World {
             faults: Vec::new(),
             sometimes: BTreeMap::new(),
             locked_files: Vec::new(),
+            stop_at: u64::MAX,
+            stopped: None,
             limit: Nanos::MAX,
         }
     }

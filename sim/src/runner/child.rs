@@ -16,6 +16,7 @@ use super::cores::Cores;
 use super::mask::Mask;
 use super::report::{ChildReport, Outcome};
 use super::system;
+use crate::run;
 
 /// Variables that differ from one call of a program to the next, or from one shell to the next.
 ///
@@ -122,6 +123,8 @@ pub(super) struct Launcher {
     next: AtomicU64,
     jobs: usize,
     limit: Duration,
+    /// The decision at which runs stop from now on, 0 for none.
+    stop: AtomicU64,
 }
 
 impl Launcher {
@@ -143,7 +146,8 @@ impl Launcher {
             passed_on.iter().map(|(name, value)| (OsString::from(*name), OsString::from(value)));
         environment.extend(added);
         let folder = new_folder()?;
-        Ok(Self { program, arguments, environment, folder, next: AtomicU64::new(0), jobs, limit })
+        let (next, stop) = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(Self { program, arguments, environment, folder, next, jobs, limit, stop })
     }
 
     pub(super) fn program(&self) -> &Path {
@@ -152,6 +156,11 @@ impl Launcher {
 
     pub(super) fn jobs(&self) -> usize {
         self.jobs
+    }
+
+    /// Lets the runs that follow stop at the decision.
+    pub(super) fn stop_at(&self, decision: u64) {
+        self.stop.store(decision, Ordering::Relaxed);
     }
 
     /// Runs `seed` once. A failing run is no error: an error says that the runner itself could not
@@ -222,6 +231,9 @@ impl Launcher {
         command.args(&self.arguments).env_clear().envs(self.environment.iter().cloned());
         command.env("LITEN_SIM_SEED", seed.to_string());
         command.env("LITEN_SIM_REPORT", report).env("LITEN_SIM_WITHOUT", without);
+        // Of one length, so that the environment of all runs is.
+        let stop = self.stop.load(Ordering::Relaxed);
+        command.env(run::STOP_AT, format!("{stop:020}"));
         command.env("LITEN_SIM_REAL", self.limit.as_secs().to_string());
         if traces == Traces::Off && env::var_os(TRACES).is_some() {
             command.env(TRACES, "0");

@@ -44,6 +44,9 @@ struct Explained {
 impl Failure<'_> {
     /// Runs the seed again, looks for the fewest disturbances, and says all of it.
     pub(super) fn explain(mut self) -> Result<String, String> {
+        if self.finding.failing().report.outcome == Outcome::Stopped {
+            return Ok(self.picture());
+        }
         let confirmation = confirm(self.launcher, &self.plan.mask, &mut self.finding)?;
         let explained = match confirmation {
             Confirmation::Same { .. } if self.sweep.minimise_seconds > 0 => Some(self.minimise()?),
@@ -51,6 +54,15 @@ impl Failure<'_> {
             _ => None,
         };
         Ok(self.text(&confirmation, explained.as_ref()))
+    }
+
+    /// What there was to see where the run stopped.
+    fn picture(&self) -> String {
+        let mut lines = Lines::default();
+        let report = &self.finding.failing().report;
+        self.headline(&mut lines, report);
+        self.circumstances(&mut lines, report);
+        lines.0
     }
 
     fn minimise(&self) -> Result<Explained, String> {
@@ -132,7 +144,11 @@ impl Failure<'_> {
 
     fn headline(&self, lines: &mut Lines, report: &ChildReport) {
         let (name, seed) = (&self.sweep.name, self.finding.seed);
-        let what = if report.passed() { "is not reproducible" } else { "failed" };
+        let what = match report.outcome {
+            Outcome::Passed => "is not reproducible",
+            Outcome::Stopped => "has stopped",
+            _ => "failed",
+        };
         let place = match self.plan.count {
             Some(1) => String::new(),
             count => {

@@ -17,6 +17,8 @@ pub(crate) enum Outcome {
     Stuck,
     /// The run made more decisions, or took more virtual time, than it may.
     Limit,
+    /// It was to stop at a decision.
+    Stopped,
     /// The program asked for something that the world does not stand in for.
     Refused,
     /// The parent killed the child: it took too much real time. No child writes this.
@@ -26,11 +28,12 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    const WRITTEN: [(Outcome, &str); 5] = [
+    const WRITTEN: [(Outcome, &str); 6] = [
         (Outcome::Passed, "passed"),
         (Outcome::Failed, "failed"),
         (Outcome::Stuck, "stuck"),
         (Outcome::Limit, "limit"),
+        (Outcome::Stopped, "stopped"),
         (Outcome::Refused, "refused"),
     ];
 }

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// What the parent does not read itself.
 const PASSED_ON: [&str; 3] = ["LITEN_SIM_CALM", "LITEN_SIM_CPUS", "LITEN_SIM_LIMIT"];
@@ -20,6 +21,8 @@ pub(crate) struct Settings {
     pub(crate) check: bool,
     /// A file of keys: no other disturbance happens.
     pub(crate) only: Option<PathBuf>,
+    /// The run is to stop at this decision, or so many before its end if negative.
+    pub(crate) stop: Option<i64>,
     /// Variables that the world reads. The children get them as they are.
     pub(crate) passed_on: Vec<(&'static str, String)>,
 }
@@ -33,21 +36,29 @@ impl Settings {
     pub(crate) fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         // `LITEN_SIM_CHECK= cargo test` is how a shell leaves one out.
         let text = |name: &str| variable(name).filter(|text| !text.is_empty());
-        let number = |name: &str| -> Result<Option<u64>, String> {
-            let parsed = text(name).map(|text| {
-                text.trim().parse().map_err(|_| format!("{name}: `{text}` is not a whole number"))
-            });
-            parsed.transpose()
-        };
+        let number = |name: &str| parsed(name, text(name));
+        let stop: Option<i64> = parsed("LITEN_SIM_STOP", text("LITEN_SIM_STOP"))?;
+        let seed = number("LITEN_SIM_SEED")?;
+        if stop.is_some() && seed.is_none() {
+            return Err("LITEN_SIM_STOP stops the run of LITEN_SIM_SEED, which is not set".into());
+        }
         Ok(Self {
-            seed: number("LITEN_SIM_SEED")?,
+            seed,
             seeds: number("LITEN_SIM_SEEDS")?,
             first: number("LITEN_SIM_FIRST")?,
             jobs: number("LITEN_SIM_JOBS")?,
             seconds: number("LITEN_SIM_SECONDS")?,
             check: text("LITEN_SIM_CHECK").is_some_and(|text| text != "0"),
             only: text("LITEN_SIM_ONLY").map(PathBuf::from),
+            stop,
             passed_on: PASSED_ON.into_iter().filter_map(|name| Some((name, text(name)?))).collect(),
         })
     }
+}
+
+fn parsed<T: FromStr>(name: &str, text: Option<String>) -> Result<Option<T>, String> {
+    let parsed = text.map(|text| {
+        text.trim().parse().map_err(|_| format!("{name}: `{text}` is not a whole number"))
+    });
+    parsed.transpose()
 }

@@ -43,6 +43,9 @@ impl World {
 
     /// Writes the report and ends the process.
     fn finish(&mut self, outcome: Outcome, message: String, host: usize) -> ! {
+        if let Some(stopped) = self.stopped.take() {
+            super::watch::leave(&stopped);
+        }
         // What threads wait for explains a run that does not go on, and nothing else.
         let explains = matches!(outcome, Outcome::Stuck | Outcome::Limit);
         let waits = if explains { self.waits() } else { Vec::new() };

@@ -5,6 +5,7 @@
 
 use super::actor::{Actor, ActorId, State, Waits, Wake, current, set_current};
 use super::plan::STALL;
+use super::stop::stop;
 use super::tasks::Touch;
 use super::{Due, Guard, World, count_progress, lock};
 use crate::baton::die;
@@ -76,6 +77,9 @@ fn begin_step(mut world: Guard, me: ActorId, may_end: bool) {
     world.catch_up();
     if world.now > world.limit {
         world.end_at_limit();
+    }
+    if may_end && world.choices.decisions() >= world.stop_at {
+        world = stop(world);
     }
     world.actors[me.0].may_end = may_end;
     if let Some(length) = world.drawn_pause(me) {

@@ -175,3 +175,42 @@ fn one_of_two_tests_that_share_a_scenario() {
 fn the_other_of_two_tests_that_share_a_scenario() {
     fails_with(2);
 }
+
+/// The output of a test of this program that is run alone, with these variables.
+fn output_of(test: &str, variables: &[(&str, &str)]) -> String {
+    let program = std::env::current_exe().unwrap();
+    let mut command = std::process::Command::new(program);
+    command.args(["--exact", test]).envs(variables.iter().copied());
+    let output = command.output().unwrap();
+    [output.stdout, output.stderr]
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .concat()
+}
+
+#[test]
+fn a_run_stops_to_be_looked_at() {
+    let said = output_of(
+        "runtimes::connections_echo_on_liten",
+        &[("LITEN_SIM_SEED", "1"), ("LITEN_SIM_STOP", "-400")],
+    );
+    says(
+        &said,
+        &[
+            "`runtimes::connections_echo_on_liten` has stopped with seed 1",
+            "stopped, as LITEN_SIM_STOP says",
+            "scenario/main/1: the scenario, waits for the clients",
+            "client/main/1: waits for a lock, a condition or to be unparked, in",
+            "in 0.",
+            "liten-sim: a runtime of server:",
+            "liten-sim: a runtime of client:",
+            // Of the await trees.
+            "tests/it/runtimes.rs",
+        ],
+    );
+}
+
+#[test]
+fn a_stop_needs_a_seed() {
+    let said = output_of("runtimes::connections_echo_on_liten", &[("LITEN_SIM_STOP", "5")]);
+    says(&said, &["LITEN_SIM_STOP stops the run of LITEN_SIM_SEED, which is not set"]);
+}

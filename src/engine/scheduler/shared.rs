@@ -192,6 +192,7 @@ impl Shared {
 
     /// Reports a spawn on such a thread, in the same case.
     #[cold]
+    #[inline(never)]
     pub(super) fn report_spawn(&self, task: RunningTask, future: FutureType) {
         if let Some(probe) = self.probe.get() {
             probe.spawned_outside(task, future);

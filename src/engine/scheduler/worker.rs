@@ -345,6 +345,7 @@ impl Worker {
     }
 
     #[cold]
+    #[inline(never)]
     fn report_spawn(&self, task: RunningTask, future: FutureType) {
         self.report(|probe, _| probe.spawned(task, future));
     }

@@ -23,9 +23,14 @@ use tokio::time::timeout;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The program of the host named `store`.
+pub fn store() -> Result<(), String> {
+    store_at("0.0.0.0:6379")
+}
+
+/// The same at another address.
 #[tokio::main]
-pub async fn store() -> Result<(), String> {
-    let listener = TcpListener::bind("0.0.0.0:6379").await.map_err(|error| error.to_string())?;
+pub async fn store_at(address: &str) -> Result<(), String> {
+    let listener = TcpListener::bind(address).await.map_err(|error| error.to_string())?;
     mini_redis::server::run(listener, std::future::pending::<()>())
         .await
         .map_err(|error| error.to_string())
@@ -118,15 +123,16 @@ impl Server {
 
 /// What a client knows of its own key, to which no other client writes.
 #[derive(Default)]
-struct Known {
+pub struct Known {
     /// The last write that was answered.
-    written: u32,
+    pub written: u32,
     /// Writes without an answer. Each of them may come into effect at any time.
-    doubtful: Vec<u32>,
+    pub doubtful: Vec<u32>,
 }
 
 impl Known {
-    fn allows(&self, value: u32) -> bool {
+    #[must_use]
+    pub fn allows(&self, value: u32) -> bool {
         value == self.written || self.doubtful.contains(&value)
     }
 }

@@ -18,12 +18,14 @@ use crate::world::actor::{ActorId, Wake};
 pub(crate) mod datagrams;
 pub(crate) mod epoll;
 pub(crate) mod event;
+pub(crate) mod fifo;
 pub(crate) mod pipe;
 pub(crate) mod timer;
 pub(crate) mod unix;
 
 use epoll::Epoll;
 use event::Event;
+use fifo::{Fifo, Place};
 use pipe::{Pipe, PipeId};
 use timer::Timer;
 use unix::UnixSocket;
@@ -59,6 +61,7 @@ pub(crate) enum Kind {
     Socket(SocketId),
     PipeReader(PipeId),
     PipeWriter(PipeId),
+    Fifo(Fifo),
     Unix(UnixSocket),
 }
 
@@ -69,6 +72,8 @@ pub(crate) struct Objects {
     of_descriptor: Vec<Option<ObjectId>>,
     of_socket: Vec<Option<ObjectId>>,
     pub(crate) pipes: Vec<Pipe>,
+    /// Named pipes that somebody has open.
+    pub(crate) fifos: BTreeMap<Place, PipeId>,
     /// By host and name. A path whose socket is closed stays, without one.
     pub(crate) unix_names: BTreeMap<(usize, Vec<u8>), Option<ObjectId>>,
 }
@@ -172,6 +177,7 @@ impl World {
             }
             Kind::PipeReader(pipe) => self.close_reader(pipe),
             Kind::PipeWriter(pipe) => self.close_writer(pipe),
+            Kind::Fifo(fifo) => self.close_fifo(id, fifo),
             Kind::Unix(socket) => self.close_unix(id, object.host, socket),
             Kind::Epoll(epoll) => {
                 for (_, watched) in epoll.watched() {
@@ -232,6 +238,7 @@ impl World {
             Kind::Socket(socket) => self.network.readiness(*socket),
             Kind::PipeReader(pipe) => self.objects.pipes[pipe.0].reader_readiness(),
             Kind::PipeWriter(pipe) => self.objects.pipes[pipe.0].writer_readiness(),
+            Kind::Fifo(fifo) => self.objects.pipes[fifo.pipe.0].fifo_readiness(fifo),
             Kind::Unix(socket) => self.unix_readiness(socket),
         }
     }
@@ -300,6 +307,7 @@ impl World {
                 }
             }
             Kind::PipeReader(_) | Kind::PipeWriter(_) => "a pipe".to_owned(),
+            Kind::Fifo(_) => "a named pipe".to_owned(),
             Kind::Unix(_) => "a Unix socket".to_owned(),
         }
     }

@@ -8,6 +8,7 @@ use libc::{
 
 use super::fail;
 use crate::network::Nanos;
+use crate::objects::fifo::Fifo;
 use crate::objects::{Kind, ObjectId};
 use crate::real;
 use crate::world::actor::{ActorId, Waits, Wake, current};
@@ -178,7 +179,9 @@ pub(super) unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mu
                 return fail(EINVAL);
             }
             Some(Kind::Socket(socket)) => world.network.unread(*socket),
-            Some(Kind::PipeReader(pipe)) => world.objects.pipes[pipe.0].unread(),
+            Some(Kind::PipeReader(pipe) | Kind::Fifo(Fifo { pipe, .. })) => {
+                world.objects.pipes[pipe.0].unread()
+            }
             Some(Kind::Unix(socket)) => world.unix_unread(socket),
             _ => 0,
         };

@@ -1,13 +1,21 @@
 //! Files are the machine's own. What tells of this process and this machine is hidden, because it
 //! differs from run to run.
 
-use std::ffi::{CStr, c_char, c_int, c_uint};
+use std::ffi::{CStr, c_char, c_int, c_long, c_uint};
+use std::mem::zeroed;
 
-use libc::{ENOENT, LOCK_NB};
+use libc::{
+    AT_FDCWD, AT_SYMLINK_NOFOLLOW, ENOENT, F_GETFL, F_SETFL, LOCK_NB, O_ACCMODE, O_CLOEXEC,
+    O_NOFOLLOW, O_NONBLOCK, O_PATH, O_RDONLY, O_RDWR, O_WRONLY, S_IFIFO, S_IFMT, fstat, fstatat,
+    stat,
+};
 
-use super::fail;
+use super::descriptor::wait_for;
+use super::{answer, fail};
+use crate::network::Errno;
+use crate::objects::fifo::Opening;
 use crate::real;
-use crate::world::actor::{Waits, current};
+use crate::world::actor::{ActorId, Waits, current};
 use crate::world::{lock, turn};
 
 /// How long a thread waits before it tries to lock a file again, in nanoseconds.
@@ -25,26 +33,111 @@ fn is_hidden(path: &CStr) -> bool {
 
 /// # Safety
 ///
-/// As for the C library's `open`.
-unsafe fn open_unless_hidden(path: *const c_char, open: impl FnOnce() -> c_int) -> c_int {
+/// As for the C library's `openat`. `open` is the call that was made.
+unsafe fn open_in_run(
+    folder: c_int,
+    path: *const c_char,
+    flags: c_int,
+    open: impl FnOnce() -> c_int,
+) -> c_int {
+    if current().is_none() {
+        return open();
+    }
     // SAFETY: the caller gave a string.
-    if current().is_some() && is_hidden(unsafe { CStr::from_ptr(path) }) {
+    if is_hidden(unsafe { CStr::from_ptr(path) }) {
         return fail(ENOENT);
     }
+    // SAFETY: the caller's contract is the C library's.
+    if flags & O_PATH == 0 && unsafe { is_fifo(folder, path, flags) } {
+        // SAFETY: as above.
+        return unsafe { open_fifo(folder, path, flags) };
+    }
     open()
+}
+
+/// # Safety
+///
+/// As for the C library's `openat`.
+unsafe fn is_fifo(folder: c_int, path: *const c_char, flags: c_int) -> bool {
+    let follows = if flags & O_NOFOLLOW == 0 { 0 } else { AT_SYMLINK_NOFOLLOW };
+    // SAFETY: all zeros are a valid value.
+    let mut found: stat = unsafe { zeroed() };
+    // SAFETY: the caller gave a string, and the place is ours.
+    let result = unsafe { fstatat(folder, path, &raw mut found, follows) };
+    result == 0 && found.st_mode & S_IFMT == S_IFIFO
+}
+
+/// Opens a named pipe. The kernel's own is opened too, for the descriptor, and never waits: the
+/// run says what waits, and for whom.
+///
+/// # Safety
+///
+/// As for the C library's `openat`, for an existing file.
+unsafe fn open_fifo(folder: c_int, path: *const c_char, flags: c_int) -> c_int {
+    let Some(me) = turn::step() else { return fail(ENOENT) };
+    let access = flags & O_ACCMODE;
+    // SAFETY: the caller gave a string. The descriptors are ours until one of them is returned.
+    unsafe {
+        // The kernel refuses a writer without a reader. Both rights are asked for, so a program may
+        // be refused that may only write.
+        let reader = match access {
+            O_WRONLY => real::openat(folder, path, O_RDWR | O_NONBLOCK | O_CLOEXEC, 0),
+            _ => 0,
+        };
+        if reader < 0 {
+            return -1;
+        }
+        let fd = real::openat(folder, path, flags | O_NONBLOCK, 0);
+        if access == O_WRONLY {
+            real::close(reader);
+        }
+        if fd < 0 {
+            return -1;
+        }
+        if flags & O_NONBLOCK == 0 {
+            let now = real::fcntl(fd, F_GETFL, 0);
+            real::fcntl(fd, F_SETFL, c_long::from(now & !O_NONBLOCK));
+        }
+        let opening = Opening {
+            reads: access != O_WRONLY,
+            writes: access != O_RDONLY,
+            may_wait: flags & O_NONBLOCK == 0,
+        };
+        let opened = wait_for_partner(me, fd, opening);
+        if opened.is_err() {
+            real::close(fd);
+        }
+        answer(opened.map(|()| fd))
+    }
+}
+
+/// Lets the run open the named pipe behind `fd`, and waits until somebody has the other side open.
+fn wait_for_partner(me: ActorId, fd: c_int, opening: Opening) -> Result<(), Errno> {
+    // SAFETY: all zeros are a valid value, and the place is ours.
+    let file = unsafe {
+        let mut found: stat = zeroed();
+        fstat(fd, &raw mut found);
+        (found.st_dev, found.st_ino)
+    };
+    let mut world = lock();
+    let id = world.open_fifo(fd, file, opening)?;
+    while world.fifo_waits(id) {
+        (world, _) = wait_for(world, me, vec![id], None);
+    }
+    Ok(())
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn open(path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
     // SAFETY: the caller's contract is the C library's. Where no mode is meant, it is not looked
     // at.
-    unsafe { open_unless_hidden(path, || real::open64(path, flags, mode)) }
+    unsafe { open_in_run(AT_FDCWD, path, flags, || real::open64(path, flags, mode)) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn open64(path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
     // SAFETY: as above.
-    unsafe { open_unless_hidden(path, || real::open64(path, flags, mode)) }
+    unsafe { open_in_run(AT_FDCWD, path, flags, || real::open64(path, flags, mode)) }
 }
 
 #[unsafe(no_mangle)]
@@ -55,7 +148,7 @@ unsafe extern "C" fn openat(
     mode: c_uint,
 ) -> c_int {
     // SAFETY: as above.
-    unsafe { open_unless_hidden(path, || real::openat(folder, path, flags, mode)) }
+    unsafe { open_in_run(folder, path, flags, || real::openat(folder, path, flags, mode)) }
 }
 
 /// A path that a socket is bound to is no file: the run alone knows it.

@@ -36,8 +36,8 @@ pub(super) unsafe extern "C" fn pipe2(fds: *mut c_int, flags: c_int) -> c_int {
             let pipe = world.add_pipe();
             let reader = world.add_object(*fds, Kind::PipeReader(pipe));
             let writer = world.add_object(*fds.add(1), Kind::PipeWriter(pipe));
-            world.objects.pipes[pipe.0].reader = Some(reader);
-            world.objects.pipes[pipe.0].writer = Some(writer);
+            world.objects.pipes[pipe.0].readers = vec![reader];
+            world.objects.pipes[pipe.0].writers = vec![writer];
         }
         result
     }

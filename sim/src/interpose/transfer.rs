@@ -13,6 +13,7 @@ use super::address::{self, Address};
 use super::descriptor::{is_nonblocking, object, wait_for};
 use super::{answer_size, fail};
 use crate::network::{Errno, Nanos, SECOND, Transport};
+use crate::objects::fifo::Fifo;
 use crate::objects::unix::{UnixSocket, UnixState};
 use crate::objects::{IN, Kind, OUT, ObjectId};
 use crate::real;
@@ -104,6 +105,10 @@ impl World {
                 let pipe = *pipe;
                 self.read_pipe(pipe, into, peek).map(stream)
             }
+            Kind::Fifo(Fifo { pipe, reads: true, .. }) => {
+                let pipe = *pipe;
+                self.read_pipe(pipe, into, peek).map(stream)
+            }
             Kind::Unix(socket) if socket.has_datagrams() => {
                 let (length, whole, name) = self.take_datagram(id, into, peek)?;
                 Ok(Received { length, whole, from: name.map(Address::Unix) })
@@ -125,7 +130,7 @@ impl World {
                 Ok(Received { length, whole, from: Some(Address::Internet(from)) })
             }
             Kind::Epoll(_) => Err(EINVAL),
-            Kind::PipeWriter(_) => Err(EBADF),
+            Kind::PipeWriter(_) | Kind::Fifo(_) => Err(EBADF),
         }
     }
 
@@ -140,7 +145,11 @@ impl World {
             }
             Kind::PipeWriter(pipe) => {
                 let pipe = *pipe;
-                self.write_pipe(pipe, from)
+                self.write_to_pipe(pipe, from)
+            }
+            Kind::Fifo(Fifo { pipe, writes: true, .. }) => {
+                let pipe = *pipe;
+                self.write_to_pipe(pipe, from)
             }
             Kind::Unix(socket) if socket.has_datagrams() => match to {
                 Some(Address::Internet(_)) => Err(EINVAL),
@@ -161,7 +170,7 @@ impl World {
                 self.with_network(|net, moment| net.send_to(moment, socket, from, to))
             }
             Kind::Timer(_) | Kind::Epoll(_) => Err(EINVAL),
-            Kind::PipeReader(_) => Err(EBADF),
+            Kind::PipeReader(_) | Kind::Fifo(_) => Err(EBADF),
         }
     }
 
@@ -181,7 +190,7 @@ impl World {
         match self.objects.get(id).map(|object| &object.kind) {
             Some(Kind::Socket(socket)) => self.network.transport(*socket) == Transport::Stream,
             Some(Kind::Unix(socket)) => !socket.has_datagrams() && !socket.has_packets,
-            Some(Kind::PipeWriter(_)) => true,
+            Some(Kind::PipeWriter(_) | Kind::Fifo(_)) => true,
             _ => false,
         }
     }

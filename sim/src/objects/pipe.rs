@@ -23,21 +23,24 @@ pub(crate) struct Pipe {
     bytes: VecDeque<u8>,
     /// The lengths of what was written, where a read takes one of these: `SOCK_SEQPACKET`.
     packets: Option<VecDeque<usize>>,
-    /// The objects of both ends, while they are open.
-    pub(crate) reader: Option<ObjectId>,
-    pub(crate) writer: Option<ObjectId>,
+    /// The objects of both ends, while they are open. Only a named pipe has several of a kind.
+    pub(crate) readers: Vec<ObjectId>,
+    pub(crate) writers: Vec<ObjectId>,
+    /// How often a named pipe was opened at either end.
+    pub(super) readers_ever: u64,
+    pub(super) writers_ever: u64,
 }
 
 impl Pipe {
     pub(crate) fn reader_readiness(&self) -> u32 {
         let readable = if self.is_empty() { 0 } else { IN };
-        let over = if self.writer.is_none() { HUP } else { 0 };
+        let over = if self.writers.is_empty() { HUP } else { 0 };
         readable | over
     }
 
     pub(crate) fn writer_readiness(&self) -> u32 {
-        let writable = if self.room() >= WHOLE { OUT } else { 0 };
-        let over = if self.reader.is_none() { ERR | OUT } else { 0 };
+        let writable = if self.is_writable() { OUT } else { 0 };
+        let over = if self.readers.is_empty() { ERR | OUT } else { 0 };
         writable | over
     }
 
@@ -45,7 +48,12 @@ impl Pipe {
         self.bytes.len()
     }
 
-    fn is_empty(&self) -> bool {
+    /// Whether a write finds room.
+    pub(super) fn is_writable(&self) -> bool {
+        self.room() >= WHOLE
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
         self.packets.as_ref().map_or(self.bytes.is_empty(), VecDeque::is_empty)
     }
 
@@ -63,7 +71,7 @@ impl Pipe {
             return Ok(0);
         }
         if self.is_empty() {
-            return if self.writer.is_some() { Err(EAGAIN) } else { Ok(0) };
+            return if self.writers.is_empty() { Ok(0) } else { Err(EAGAIN) };
         }
         let first = self.first_length().unwrap_or(self.bytes.len());
         let length = into.len().min(first);
@@ -80,7 +88,7 @@ impl Pipe {
     }
 
     fn write(&mut self, from: &[u8]) -> Result<usize, Errno> {
-        if self.reader.is_none() {
+        if self.readers.is_empty() {
             return Err(EPIPE);
         }
         let room = self.room();
@@ -120,11 +128,10 @@ impl World {
         peek: bool,
     ) -> Result<usize, Errno> {
         let pipe = &mut self.objects.pipes[id.0];
-        let was_writable = pipe.room() >= WHOLE;
+        let was_writable = pipe.is_writable();
         let read = pipe.read(into, peek)?;
-        let is_writable = pipe.room() >= WHOLE;
-        if let (Some(writer), false, true) = (pipe.writer, was_writable, is_writable) {
-            self.touch(writer, OUT);
+        if !was_writable && pipe.is_writable() {
+            self.touch_writers(id, OUT);
         }
         Ok(read)
     }
@@ -133,26 +140,46 @@ impl World {
         let pipe = &mut self.objects.pipes[id.0];
         let written = pipe.write(from)?;
         let is_new = written > 0 || pipe.packets.is_some();
-        if let (Some(reader), true) = (pipe.reader, is_new) {
-            self.touch(reader, IN);
+        if is_new {
+            self.touch_readers(id, IN);
         }
         Ok(written)
     }
 
+    /// A write to a pipe, as against one to a Unix socket. One of no bytes never fails. The system
+    /// lets epolls look at the readers again also where there was no room.
+    pub(crate) fn write_to_pipe(&mut self, id: PipeId, from: &[u8]) -> Result<usize, Errno> {
+        if from.is_empty() {
+            return Ok(0);
+        }
+        let written = self.write_pipe(id, from);
+        if written == Err(EAGAIN) {
+            self.touch_readers(id, IN);
+        }
+        written
+    }
+
     pub(crate) fn close_reader(&mut self, id: PipeId) {
         let pipe = &mut self.objects.pipes[id.0];
-        pipe.reader = None;
+        pipe.readers.clear();
         pipe.bytes = VecDeque::new();
-        if let Some(writer) = pipe.writer {
-            self.touch(writer, OUT | ERR | HUP);
-        }
+        self.touch_writers(id, OUT | ERR | HUP);
     }
 
     pub(crate) fn close_writer(&mut self, id: PipeId) {
-        let pipe = &mut self.objects.pipes[id.0];
-        pipe.writer = None;
-        if let Some(reader) = pipe.reader {
-            self.touch(reader, IN | HUP);
+        self.objects.pipes[id.0].writers.clear();
+        self.touch_readers(id, IN | HUP);
+    }
+
+    pub(super) fn touch_readers(&mut self, id: PipeId, bits: u32) {
+        for place in 0..self.objects.pipes[id.0].readers.len() {
+            self.touch(self.objects.pipes[id.0].readers[place], bits);
+        }
+    }
+
+    pub(super) fn touch_writers(&mut self, id: PipeId, bits: u32) {
+        for place in 0..self.objects.pipes[id.0].writers.len() {
+            self.touch(self.objects.pipes[id.0].writers[place], bits);
         }
     }
 }

@@ -106,9 +106,9 @@ impl World {
                     let pipes = &self.objects.pipes;
                     let mut bits = pipes[receive.0].reader_readiness() & IN;
                     bits |= pipes[send.0].writer_readiness() & OUT;
-                    let no_reads = pipes[receive.0].writer.is_none();
+                    let no_reads = pipes[receive.0].writers.is_empty();
                     let no_writes =
-                        pipes[send.0].reader.is_none() || pipes[send.0].writer.is_none();
+                        pipes[send.0].readers.is_empty() || pipes[send.0].writers.is_empty();
                     if no_reads {
                         bits |= IN | RDHUP;
                     }
@@ -133,8 +133,8 @@ impl World {
 
     /// `id` reads from `receive` and writes to `send` from now on.
     fn join_unix(&mut self, id: ObjectId, receive: PipeId, send: PipeId) {
-        self.objects.pipes[receive.0].reader = Some(id);
-        self.objects.pipes[send.0].writer = Some(id);
+        self.objects.pipes[receive.0].readers = vec![id];
+        self.objects.pipes[send.0].writers = vec![id];
         if let Ok(Kind::Unix(socket)) = self.kind_mut(id) {
             socket.state = UnixState::Connected { receive, send };
         }
@@ -237,8 +237,8 @@ impl World {
         let (forth, back) = self.add_pipes(has_packets);
         self.join_unix(id, back, forth);
         // Until it is accepted, the listener stands for the other end.
-        self.objects.pipes[forth.0].reader = Some(listener);
-        self.objects.pipes[back.0].writer = Some(listener);
+        self.objects.pipes[forth.0].readers = vec![listener];
+        self.objects.pipes[back.0].writers = vec![listener];
         self.unix_mut(id)?.peer_name = Some(name.to_vec());
         if let UnixState::Listening { queue, .. } = &mut self.unix_mut(listener)?.state {
             queue.push_back((forth, back, own_name));
@@ -307,7 +307,7 @@ impl World {
             UnixState::Fresh | UnixState::Datagrams(_) => return Err(ENOTCONN),
         };
         // Its own direction may have been shut down.
-        if self.objects.pipes[send.0].writer.is_none() {
+        if self.objects.pipes[send.0].writers.is_empty() {
             Err(EPIPE)
         } else {
             self.write_pipe(send, from)
@@ -371,7 +371,7 @@ impl World {
 
     /// One end is closed. The other one is told of a reset, if it has sent what was never read.
     fn part_unix(&mut self, receive: PipeId, send: PipeId, is_reset: bool) {
-        let other = self.objects.pipes[receive.0].writer;
+        let other = self.objects.pipes[receive.0].writers.first().copied();
         self.close_reader(receive);
         self.close_writer(send);
         if let Some(other) = other {

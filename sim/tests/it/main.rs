@@ -2,6 +2,7 @@
 
 mod descriptors;
 mod faults;
+mod fifos;
 mod machine;
 mod reports;
 mod runtimes;

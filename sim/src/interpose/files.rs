@@ -151,7 +151,7 @@ unsafe extern "C" fn openat(
     unsafe { open_in_run(folder, path, flags, || real::openat(folder, path, flags, mode)) }
 }
 
-/// A path that a socket is bound to is no file: the run alone knows it.
+/// The run knows of the paths that sockets are bound to. Only some of them are files.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn unlink(path: *const c_char) -> c_int {
     turn::end_if_doomed();

@@ -2,13 +2,15 @@
 //! datagrams in `datagrams.rs`.
 
 use std::collections::VecDeque;
-use std::ffi::{OsStr, c_int};
+use std::env;
+use std::ffi::{CString, OsStr, c_int};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use libc::{
     EADDRINUSE, EAGAIN, ECONNREFUSED, ECONNRESET, EINVAL, EISCONN, ENOENT, ENOTCONN, EOPNOTSUPP,
-    EPIPE, EPROTOTYPE, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM,
+    EPIPE, EPROTOTYPE, S_IFSOCK, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM,
 };
 
 use super::datagrams::Datagrams;
@@ -147,28 +149,47 @@ impl World {
         }
     }
 
-    /// A path is bound in the run only, which makes no file. It is taken until it is unlinked.
+    /// A path is bound in the run. It is taken until it is unlinked.
     pub(crate) fn bind_unix(&mut self, id: ObjectId, name: Vec<u8>) -> Result<(), Errno> {
         let key = (self.running_host_of(id), name.clone());
-        let path = path_of(&name);
-        if self.objects.unix_names.contains_key(&key) || path.is_some_and(Path::exists) {
+        if self.is_taken(&key) {
             return Err(EADDRINUSE);
         }
+        let path = path_of(&name);
         let parent = path.and_then(Path::parent).filter(|parent| !parent.as_os_str().is_empty());
         if parent.is_some_and(|parent| !parent.exists()) {
             return Err(ENOENT);
         }
-        let socket = self.unix_mut(id)?;
-        if socket.name.is_some() {
+        if self.unix_mut(id)?.name.is_some() {
             return Err(EINVAL);
         }
-        socket.name = Some(name);
+        if let Some(file) = file_of(&name).filter(|file| !file.exists()) {
+            make_file(file)?;
+        }
+        self.unix_mut(id)?.name = Some(name);
         self.objects.unix_names.insert(key, Some(id));
         Ok(())
     }
 
+    fn is_taken(&self, key: &(usize, Vec<u8>)) -> bool {
+        let is_bound = self.objects.unix_names.contains_key(key);
+        let Some(path) = path_of(&key.1) else { return is_bound };
+        match file_of(&key.1) {
+            // The file may be gone without a call to `unlink`, and it may be another host's.
+            Some(file) => file.exists() && (is_bound || !self.is_bound_anywhere(&key.1)),
+            None => is_bound || path.exists(),
+        }
+    }
+
+    fn is_bound_anywhere(&self, name: &[u8]) -> bool {
+        self.objects.unix_names.keys().any(|(_, other)| other == name)
+    }
+
     /// The socket of this name.
     pub(crate) fn find_unix(&self, asking: ObjectId, name: &[u8]) -> Result<ObjectId, Errno> {
+        if file_of(name).is_some_and(|file| !file.exists()) {
+            return Err(ENOENT);
+        }
         let key = (self.running_host_of(asking), name.to_vec());
         // A path without a socket does not exist; an abstract name without one refuses.
         let is_there = path_of(name).is_none_or(Path::exists);
@@ -176,10 +197,12 @@ impl World {
         self.objects.unix_names.get(&key).ok_or(missing)?.ok_or(ECONNREFUSED)
     }
 
-    /// Removes a path that a socket is or was bound to.
+    /// Removes a path that a socket is or was bound to. Returns whether that is all: a file of it
+    /// is left to the kernel, unless another host has it as well.
     pub(crate) fn unlink_unix(&mut self, name: &[u8]) -> bool {
         let key = (self.running_host(), name.to_vec());
-        self.objects.unix_names.remove(&key).is_some()
+        let was_bound = self.objects.unix_names.remove(&key).is_some();
+        was_bound && (file_of(name).is_none() || self.is_bound_anywhere(name))
     }
 
     fn running_host_of(&self, id: ObjectId) -> usize {
@@ -381,6 +404,22 @@ impl World {
             self.touch(other, IN | OUT | HUP | RDHUP | ERR);
         }
     }
+}
+
+/// The path of a name that is a file as well. Only the folder for temporary files is the run's own;
+/// elsewhere, other runs would find the file.
+fn file_of(name: &[u8]) -> Option<&Path> {
+    path_of(name).filter(|path| path.starts_with(env::temp_dir()))
+}
+
+/// Makes what `bind` leaves at a path.
+fn make_file(path: &Path) -> Result<(), Errno> {
+    let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| EINVAL)?;
+    // SAFETY: the path ends with a zero byte. The call itself takes the umask off.
+    if unsafe { libc::mknod(path.as_ptr(), S_IFSOCK | 0o777, 0) } == 0 {
+        return Ok(());
+    }
+    Err(io::Error::last_os_error().raw_os_error().unwrap_or(EINVAL))
 }
 
 /// The path that a name is, unless it is an abstract one.

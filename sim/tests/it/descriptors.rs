@@ -1,10 +1,13 @@
 //! Pipes, Unix sockets and copies of descriptors.
 
+use std::fs::{self, Permissions};
 use std::io::{ErrorKind, Read, Write, pipe};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::thread;
+use std::time::Duration;
 
 use liten_sim::check;
 
@@ -71,6 +74,49 @@ fn unix_sockets_are_connected_in_pairs_and_by_name() {
             accepted.write_all(text.as_bytes()).unwrap();
             drop(accepted);
             assert_eq!(client.join().unwrap(), "by name");
+        });
+    });
+}
+
+#[test]
+fn the_path_of_a_socket_is_a_file_until_it_is_removed() {
+    check(5, |sim| {
+        let path = std::env::temp_dir().join("service.socket");
+        let serve = move || {
+            let _listener = UnixListener::bind(&path).unwrap();
+            assert!(fs::metadata(&path).unwrap().file_type().is_socket());
+            fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+            UnixStream::connect(&path).unwrap();
+            thread::sleep(Duration::from_millis(50));
+            // The other host may have removed its own meanwhile.
+            fs::remove_file(&path).unwrap();
+            assert!(UnixListener::bind(&path).is_ok(), "the path is free again");
+            fs::remove_file(&path).unwrap();
+            thread::sleep(Duration::from_millis(50));
+            assert!(!path.exists());
+        };
+        // Each host has sockets of its own, also at the same path.
+        sim.client("one", serve.clone());
+        sim.client("other", serve);
+    });
+}
+
+#[test]
+fn a_path_whose_file_is_gone_can_be_bound_again() {
+    check(5, |sim| {
+        sim.client("program", || {
+            let folder = std::env::temp_dir().join("folder");
+            fs::create_dir(&folder).unwrap();
+            let path = folder.join("socket");
+            let _first = UnixListener::bind(&path).unwrap();
+            fs::remove_dir_all(&folder).unwrap();
+            assert_eq!(UnixStream::connect(&path).unwrap_err().kind(), ErrorKind::NotFound);
+            fs::create_dir(&folder).unwrap();
+            UnixListener::bind(&path).unwrap();
+            assert_eq!(
+                UnixStream::connect(&path).unwrap_err().kind(),
+                ErrorKind::ConnectionRefused
+            );
         });
     });
 }

@@ -21,6 +21,7 @@ mod descriptor;
 mod epoll;
 mod files;
 mod futex;
+mod kernel;
 mod names;
 mod number;
 mod option;

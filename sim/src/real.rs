@@ -11,8 +11,9 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use libc::{
-    addrinfo, clockid_t, epoll_event, iovec, itimerspec, mmsghdr, msghdr, nfds_t, pollfd,
-    pthread_attr_t, pthread_t, size_t, sockaddr, socklen_t, ssize_t, time_t, timespec, timeval,
+    addrinfo, clockid_t, epoll_event, gid_t, iovec, itimerspec, mmsghdr, msghdr, nfds_t, pollfd,
+    pthread_attr_t, pthread_t, sigset_t, size_t, sockaddr, socklen_t, ssize_t, time_t, timespec,
+    timeval, uid_t,
 };
 
 /// A thread's first function.
@@ -121,7 +122,9 @@ real! {
         -> c_int;
     fn pthread_detach(thread: pthread_t) -> c_int;
     fn pthread_join(thread: pthread_t, result: *mut *mut c_void) -> c_int;
+    fn pthread_getname_np(thread: pthread_t, name: *mut c_char, length: size_t) -> c_int;
     fn pthread_setname_np(thread: pthread_t, name: *const c_char) -> c_int;
+    fn pthread_sigmask(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int;
     fn read(fd: c_int, into: *mut c_void, length: size_t) -> ssize_t;
     fn readv(fd: c_int, parts: *const iovec, count: c_int) -> ssize_t;
     fn recvfrom(fd: c_int, into: *mut c_void, length: size_t, flags: c_int, address: *mut sockaddr,
@@ -134,6 +137,18 @@ real! {
     fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t;
     fn sendto(fd: c_int, from: *const c_void, length: size_t, flags: c_int, address: *const sockaddr,
         address_length: socklen_t) -> ssize_t;
+    fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int;
+    fn sigprocmask(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int;
+    fn setegid(group: gid_t) -> c_int;
+    fn seteuid(user: uid_t) -> c_int;
+    fn setgid(group: gid_t) -> c_int;
+    fn setgroups(count: size_t, groups: *const gid_t) -> c_int;
+    fn setns(fd: c_int, kind: c_int) -> c_int;
+    fn setregid(real: gid_t, effective: gid_t) -> c_int;
+    fn setresgid(real: gid_t, effective: gid_t, saved: gid_t) -> c_int;
+    fn setresuid(real: uid_t, effective: uid_t, saved: uid_t) -> c_int;
+    fn setreuid(real: uid_t, effective: uid_t) -> c_int;
+    fn setuid(user: uid_t) -> c_int;
     fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void, length: socklen_t) -> c_int;
     fn shutdown(fd: c_int, how: c_int) -> c_int;
     fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int;
@@ -145,6 +160,7 @@ real! {
     fn timerfd_gettime(fd: c_int, now: *mut itimerspec) -> c_int;
     fn timerfd_settime(fd: c_int, flags: c_int, new: *const itimerspec, old: *mut itimerspec) -> c_int;
     fn unlink(path: *const c_char) -> c_int;
+    fn unshare(flags: c_int) -> c_int;
     fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t;
     fn writev(fd: c_int, parts: *const iovec, count: c_int) -> ssize_t;
 }

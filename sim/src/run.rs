@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use crate::asleep;
+use crate::baton;
 use crate::choices::Choices;
 use crate::interpose;
 use crate::network::Nanos;
@@ -101,6 +102,7 @@ pub(crate) fn begin(
         env::var("LITEN_SIM_CALM").map_or_else(|_| BTreeSet::new(), |list| calm_kinds(&list));
     let watching = watch::start(report).expect("liten-sim: start the watching thread");
     interpose::thread::prepare();
+    baton::prepare();
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         note_panic(info);
@@ -139,6 +141,7 @@ fn become_first(host: &str) {
     world.ready.clear();
     world.actors[id.0].state = State::Running;
     world.running = id;
+    world.actors[id.0].baton.begin();
     // What follows is checked at once: whether the linker has taken our functions.
     let before = world.now;
     drop(world);

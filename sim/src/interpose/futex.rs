@@ -62,8 +62,10 @@ unsafe extern "C" fn syscall(
             libc::SYS_clock_gettime => {
                 libc::clock_gettime(a as libc::clockid_t, b as *mut timespec).into()
             }
-            _ => super::number::answered(number, [a, b, c, d, e, f])
-                .unwrap_or_else(|| real::syscall(number, a, b, c, d, e, f)),
+            _ => super::number::answered(number, [a, b, c, d, e, f]).unwrap_or_else(|| {
+                super::kernel::prepare(number);
+                real::syscall(number, a, b, c, d, e, f)
+            }),
         }
     }
 }

@@ -49,12 +49,11 @@ extern "C" fn born(birth: *mut c_void) -> *mut c_void {
     let baton = unsafe { (*birth).baton };
     // Before its first turn a thread does nothing that another could notice, allocation included.
     baton.wait();
-    let mut world = turn::begin_turn();
+    let world = turn::begin_turn();
     // SAFETY: it came from a box, and no other thread has it.
     let Birth { actor, start, argument, .. } = *unsafe { Box::from_raw(birth) };
-    // SAFETY: the call has no arguments.
-    world.actors[actor.0].number = unsafe { real::gettid() };
     drop(world);
+    baton.begin();
     ask_for_round(1);
     set_current(Some(actor));
     let result = start(argument);
@@ -90,13 +89,14 @@ unsafe extern "C" fn pthread_create(
     start: Start,
     argument: *mut c_void,
 ) -> c_int {
-    if turn::step().is_none() {
+    let Some(me) = turn::step() else {
         // SAFETY: the caller's contract is the C library's.
         return unsafe { real::pthread_create(thread, attributes, start, argument) };
-    }
+    };
     let mut world = lock();
     let host = world.host_of_next_thread();
     let actor = world.add_actor(host);
+    world.actors[actor.0].baton.inherit(world.actors[me.0].baton);
     let birth = Box::into_raw(Box::new(Birth {
         actor,
         baton: world.actors[actor.0].baton,
@@ -175,6 +175,7 @@ unsafe extern "C" fn pthread_setname_np(thread: pthread_t, name: *const c_char) 
         // SAFETY: the caller gave a string.
         let text = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
         lock().name_actor(me, &text);
+        super::kernel::go_home();
     }
     // SAFETY: the caller's contract is the C library's.
     unsafe { real::pthread_setname_np(thread, name) }

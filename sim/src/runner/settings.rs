@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 /// What the parent does not read itself.
-const PASSED_ON: [&str; 3] = ["LITEN_SIM_CALM", "LITEN_SIM_CPUS", "LITEN_SIM_LIMIT"];
+const PASSED_ON: [&str; 4] =
+    ["LITEN_SIM_BATON", "LITEN_SIM_CALM", "LITEN_SIM_CPUS", "LITEN_SIM_LIMIT"];
 
 /// One field for each variable `LITEN_SIM_*` that the parent reads.
 #[derive(Clone, Debug, Default)]

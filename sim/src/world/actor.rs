@@ -31,8 +31,6 @@ pub(crate) struct Actor {
     /// Tells the present wait from earlier ones.
     pub(crate) waits_number: u64,
     pub(crate) native: Option<pthread_t>,
-    /// The kernel's number of the thread.
-    pub(crate) number: i32,
     pub(crate) result: *mut c_void,
     pub(crate) joiner: Option<ActorId>,
     /// The host of the next thread that it creates, where that is not its own.
@@ -111,7 +109,6 @@ impl World {
             wake: Wake::Ready,
             waits_number: 0,
             native: None,
-            number: 0,
             result: std::ptr::null_mut(),
             joiner: None,
             next_host: None,

@@ -48,7 +48,13 @@ impl World {
         }
         // What threads wait for explains a run that does not go on, and nothing else.
         let explains = matches!(outcome, Outcome::Stuck | Outcome::Limit);
-        let waits = if explains { self.waits() } else { Vec::new() };
+        let waits = if explains {
+            // Threads answer on their own kernel threads, of which the caller may be using one.
+            self.actors[self.running.0].baton.go_home();
+            self.waits()
+        } else {
+            Vec::new()
+        };
         // What ran last has no part in a run that does not go on.
         let (host, thread) = match outcome {
             Outcome::Stuck | Outcome::Limit => (None, None),

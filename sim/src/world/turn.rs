@@ -8,7 +8,6 @@ use super::plan::STALL;
 use super::stop::stop;
 use super::tasks::Touch;
 use super::{Due, Guard, World, count_progress, lock};
-use crate::baton::die;
 use crate::choices::{Draw, Kind};
 use crate::network::Nanos;
 use crate::real;
@@ -120,16 +119,10 @@ pub(crate) fn let_doomed_end(mut world: Guard) {
 fn end_at_once(mut world: Guard, me: ActorId) -> ! {
     world.actors[me.0].state = State::Crashed;
     set_current(None);
-    give_away_for_good(world);
-    die()
-}
-
-/// Gives the turn to another thread. The calling one never gets it again.
-fn give_away_for_good(mut world: Guard) {
     let next = world.pick();
-    let baton = world.actors[next.0].baton;
+    let (mine, theirs) = (world.actors[me.0].baton, world.actors[next.0].baton);
     drop(world);
-    baton.pass();
+    mine.leave(theirs)
 }
 
 /// Blocks the calling actor until another one makes it ready or the deadline has come. Gives the
@@ -166,8 +159,7 @@ fn give_away(mut world: Guard, me: ActorId) -> Guard {
     }
     let (mine, theirs) = (world.actors[me.0].baton, world.actors[next.0].baton);
     drop(world);
-    theirs.pass();
-    mine.wait();
+    mine.switch(theirs);
     begin_turn()
 }
 
@@ -186,12 +178,16 @@ pub(crate) fn begin_turn() -> Guard {
 
 /// Passes the turn on for good: the calling thread ends.
 pub(crate) fn end(mut world: Guard, me: ActorId) {
+    world.actors[me.0].baton.go_home();
     world.actors[me.0].state = State::Ended;
     if let Some(joiner) = world.actors[me.0].joiner {
         world.make_ready(joiner, Wake::Ready);
     }
     world.reap = world.actors[me.0].native.take();
-    give_away_for_good(world);
+    let next = world.pick();
+    let theirs = world.actors[next.0].baton;
+    drop(world);
+    theirs.pass();
 }
 
 /// Ends the host of the calling thread with a status, as `exit` ends a process. Does not return.

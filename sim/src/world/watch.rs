@@ -12,6 +12,7 @@ use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 
 use super::{Inside, PROGRESS, WORLD};
+use crate::baton::carrier_number;
 use crate::real;
 use crate::runner::report::{ChildReport, Outcome};
 
@@ -123,18 +124,12 @@ fn standstill() -> ! {
         }
     };
     let actor = &world.actors[world.running.0];
-    let number = if actor.number == 0 { process_number() } else { actor.number };
-    let message = format!("{message}: {}, {}", actor.name, activity(number));
+    let message = format!("{message}: {}, {}", actor.name, activity(carrier_number()));
     leave(&ChildReport {
         host: world.hosts[actor.host].name.clone(),
         thread: actor.name.clone(),
         ..world.report(Outcome::Failed, message)
     })
-}
-
-fn process_number() -> i32 {
-    // SAFETY: the call takes no arguments.
-    unsafe { real::getpid() }
 }
 
 /// What the kernel says of a thread.

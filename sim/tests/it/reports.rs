@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use liten_sim::{Check, check};
 
 /// The report of a check that fails.
-fn report(check: impl FnOnce() + std::panic::UnwindSafe) -> String {
+pub(crate) fn report(check: impl FnOnce() + std::panic::UnwindSafe) -> String {
     let payload = std::panic::catch_unwind(check).expect_err("the check passes");
     payload.downcast_ref::<String>().cloned().unwrap_or_default()
 }
 
-fn says(report: &str, parts: &[&str]) {
+pub(crate) fn says(report: &str, parts: &[&str]) {
     for part in parts {
         assert!(report.contains(part), "the report lacks `{part}`:\n{report}");
     }

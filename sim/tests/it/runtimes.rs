@@ -1,5 +1,7 @@
 //! liten and tokio, unmodified, on hosts of their own.
 
+use std::env;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -138,4 +140,42 @@ fn slow_tasks_come_to_their_ends() {
         .seeds(64)
         .limit(Duration::from_secs(60))
         .run(|sim| sim.client("program", many_that_yield));
+}
+
+/// Threads are born and end, hosts crash, and both runtimes run. It fails at its end, so that the
+/// report has the hash.
+#[test]
+#[should_panic(expected = "the end")]
+fn fails_at_its_end() {
+    check(1, |sim| {
+        sim.host("server", on_liten::server);
+        std::thread::sleep(Duration::from_millis(50));
+        sim.client("client", on_tokio::client);
+        sim.client("program", mixed);
+        std::thread::sleep(Duration::from_millis(sim.random_below(20)));
+        sim.crash("program");
+        sim.crash("server");
+        sim.restart("server");
+        sim.restart("program");
+        sim.settle(Duration::from_secs(60));
+        sim.fail("the end");
+    });
+}
+
+/// The hash of the run above.
+fn hash(seed: u64, baton: &str) -> String {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", "runtimes::fails_at_its_end", "--nocapture"]);
+    command.env("LITEN_SIM_SEED", seed.to_string()).env("LITEN_SIM_BATON", baton);
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
+    let found = text.split_once("reproducible: hash ").and_then(|(_, rest)| rest.get(..16));
+    found.unwrap_or_else(|| panic!("no hash:\n{text}")).to_owned()
+}
+
+#[test]
+fn a_seed_means_the_same_whether_turns_go_through_the_kernel_or_not() {
+    for seed in 0..5 {
+        assert_eq!(hash(seed, "kernel"), hash(seed, ""), "seed {seed}");
+    }
 }

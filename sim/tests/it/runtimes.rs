@@ -154,8 +154,6 @@ fn fails_at_its_end() {
         sim.client("program", mixed);
         std::thread::sleep(Duration::from_millis(sim.random_below(20)));
         sim.crash("program");
-        sim.crash("server");
-        sim.restart("server");
         sim.restart("program");
         sim.settle(Duration::from_secs(60));
         sim.fail("the end");

@@ -40,10 +40,12 @@ pub(crate) enum Kind {
     Run,
     /// What the program asked for by `Sim::random`.
     Program,
+    /// The program misbehaves at a place at which it asked whether to.
+    Buggify,
 }
 
 impl Kind {
-    pub(crate) const ALL: [(Kind, &str); 12] = [
+    pub(crate) const ALL: [(Kind, &str); 13] = [
         (Kind::Pause, "pause"),
         (Kind::Poll, "poll"),
         (Kind::Slow, "slow"),
@@ -56,6 +58,7 @@ impl Kind {
         (Kind::Random, "random"),
         (Kind::Run, "run"),
         (Kind::Program, "program"),
+        (Kind::Buggify, "buggify"),
     ];
 }
 

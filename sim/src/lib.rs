@@ -29,5 +29,5 @@ pub use preempt::Preempt;
 pub use program::run_program;
 pub use properties::is_running;
 #[doc(hidden)]
-pub use properties::{fail, note_sometimes};
+pub use properties::{fail, function_of, misbehaves, note_sometimes};
 pub use scenario::Sim;

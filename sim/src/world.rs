@@ -20,6 +20,7 @@ use crate::objects::{ObjectId, Objects};
 use crate::runner::report::ChildReport;
 
 pub(crate) mod actor;
+pub(crate) mod buggify;
 pub(crate) mod end;
 pub(crate) mod hosts;
 pub(crate) mod plan;
@@ -29,6 +30,7 @@ pub(crate) mod turn;
 pub(crate) mod watch;
 
 use actor::{Actor, ActorId, State, Waits, Wake};
+use buggify::Places;
 use hosts::Host;
 use plan::Plan;
 use tasks::Tasks;
@@ -64,6 +66,7 @@ pub(crate) struct World {
     pub(crate) prefixes: Vec<(u64, u64)>,
     pub(crate) faults: Vec<(Nanos, String)>,
     pub(crate) sometimes: BTreeMap<String, bool>,
+    pub(crate) places: Places,
     /// Files that are locked by `flock`, each with its host. A crash unlocks them.
     pub(crate) locked_files: Vec<(usize, std::ffi::c_int)>,
     /// The decision at which the run stops to be looked at.
@@ -179,6 +182,7 @@ impl World {
             prefixes: Vec::new(),
             faults: Vec::new(),
             sometimes: BTreeMap::new(),
+            places: Places::default(),
             locked_files: Vec::new(),
             stop_at: u64::MAX,
             stopped: None,

@@ -1,5 +1,6 @@
 //! Programs under simulation: what they see of threads, time, descriptors and the network.
 
+mod buggify;
 mod carrier;
 mod descriptors;
 mod faults;

@@ -19,7 +19,7 @@ use crate::runner::mask::Mask;
 use crate::scenario::Sim;
 use crate::world::actor::{ActorId, State, Waits, current, set_current};
 use crate::world::plan::calm_kinds;
-use crate::world::{self, lock, turn, watch};
+use crate::world::{self, invariants, lock, turn, watch};
 
 /// Whether a panic ends the run.
 static PANICS_FAIL: AtomicBool = AtomicBool::new(false);
@@ -73,7 +73,8 @@ pub(crate) fn run(
             wait_for_clients();
         }));
         match result {
-            Ok(()) => lock().end_passed(),
+            // The scenario may have broken one since it got its last turn.
+            Ok(()) => invariants::checked(lock()).end_passed(),
             Err(payload) => lock().end_failed(told_by(&*payload)),
         }
     };
@@ -168,12 +169,14 @@ fn note_panic(info: &PanicHookInfo<'_>) {
         .map(|place| format!("{}:{}", place.file(), place.line()))
         .unwrap_or_default();
     let said = text_of(info.payload()).unwrap_or("a panic without a text");
-    LAST_PANIC.with_borrow_mut(|last| *last = format!("panicked at {place}: {said}"));
+    let note = format!("panicked at {place}: {said}");
+    // A thread may check an invariant when its variables are gone already.
+    let _ = LAST_PANIC.try_with(|last| last.replace(note));
 }
 
 /// What a caught panic said.
-fn told_by(payload: &(dyn Any + Send)) -> String {
-    let noted = LAST_PANIC.take();
+pub(crate) fn told_by(payload: &(dyn Any + Send)) -> String {
+    let noted = LAST_PANIC.try_with(RefCell::take).unwrap_or_default();
     if !noted.is_empty() {
         return noted;
     }

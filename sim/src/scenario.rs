@@ -9,6 +9,7 @@ use crate::network::Nanos;
 use crate::properties;
 use crate::run::start_host;
 use crate::world::actor::Waits;
+use crate::world::invariants::Invariant;
 use crate::world::{World, lock, turn};
 
 /// The run that the calling code is part of.
@@ -303,6 +304,47 @@ impl Sim {
     pub fn has_ended(self, name: &str) -> bool {
         let world = lock();
         world.hosts[world.find(name)].has_ended
+    }
+
+    /// Checks from now on that something always holds, also between two steps of a task.
+    ///
+    /// `check` is called each time a thread gives its turn away, and at the end of the run. When it
+    /// returns `false` or panics, the run has failed. The report names the invariant, the virtual
+    /// time and the thread that ran just before.
+    ///
+    /// `check` disturbs nothing: the run is the same with it as without. It may read atomics and
+    /// call `try_lock` of a [`std::sync::Mutex`]. A lock that it does not get belongs to a thread
+    /// in the middle of its work, so let it return `true` then. Of a [`Sim`] it may call
+    /// [`now`](Sim::now), [`has_ended`](Sim::has_ended) and [`fail`](Sim::fail). `always!`,
+    /// `sometimes!` and `buggify!` do nothing in it.
+    ///
+    /// It must not wait for anything. It must not take a lock whose release wakes threads that
+    /// queued earlier, such as a `RwLock` or the locks of parking_lot and tokio: those threads
+    /// would sleep on.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    ///
+    /// #[test]
+    /// fn there_is_never_more_than_one_leader() {
+    ///     liten_sim::check(100, |sim| {
+    ///         let leaders = Arc::new(AtomicU32::new(0));
+    ///         let seen = leaders.clone();
+    ///         sim.invariant("one leader", move || seen.load(Ordering::Relaxed) <= 1);
+    ///         for name in ["one", "two", "three"] {
+    ///             let leaders = leaders.clone();
+    ///             sim.client(name, move || node(&leaders));
+    ///         }
+    ///     });
+    /// }
+    /// # fn node(_: &AtomicU32) {}
+    /// ```
+    pub fn invariant(self, name: &str, check: impl Fn() -> bool + Send + 'static) {
+        let invariant = Invariant::new(name, check);
+        lock().invariants.push(invariant);
     }
 
     /// Ends the run, which has failed. The report says `why`.

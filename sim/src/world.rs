@@ -23,6 +23,7 @@ pub(crate) mod actor;
 pub(crate) mod buggify;
 pub(crate) mod end;
 pub(crate) mod hosts;
+pub(crate) mod invariants;
 pub(crate) mod plan;
 mod stop;
 pub(crate) mod tasks;
@@ -32,6 +33,7 @@ pub(crate) mod watch;
 use actor::{Actor, ActorId, State, Waits, Wake};
 use buggify::Places;
 use hosts::Host;
+use invariants::Invariant;
 use plan::Plan;
 use tasks::Tasks;
 
@@ -67,6 +69,8 @@ pub(crate) struct World {
     pub(crate) faults: Vec<(Nanos, String)>,
     pub(crate) sometimes: BTreeMap<String, bool>,
     pub(crate) places: Places,
+    /// What is checked when a thread gives its turn away.
+    pub(crate) invariants: Vec<Invariant>,
     /// Files that are locked by `flock`, each with its host. A crash unlocks them.
     pub(crate) locked_files: Vec<(usize, std::ffi::c_int)>,
     /// The decision at which the run stops to be looked at.
@@ -183,6 +187,7 @@ impl World {
             faults: Vec::new(),
             sometimes: BTreeMap::new(),
             places: Places::default(),
+            invariants: Vec::new(),
             locked_files: Vec::new(),
             stop_at: u64::MAX,
             stopped: None,

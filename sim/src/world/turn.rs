@@ -4,6 +4,7 @@
 //! never takes the turn from it: a thread that it creates or wakes becomes ready and nothing more.
 
 use super::actor::{Actor, ActorId, State, Waits, Wake, current, set_current};
+use super::invariants;
 use super::plan::STALL;
 use super::stop::stop;
 use super::tasks::Touch;
@@ -119,6 +120,7 @@ pub(crate) fn let_doomed_end(mut world: Guard) {
 fn end_at_once(mut world: Guard, me: ActorId) -> ! {
     world.actors[me.0].state = State::Crashed;
     set_current(None);
+    world = invariants::checked(world);
     let next = world.pick();
     let (mine, theirs) = (world.actors[me.0].baton, world.actors[next.0].baton);
     drop(world);
@@ -152,7 +154,8 @@ pub(crate) fn yield_turn(mut world: Guard, me: ActorId) -> Guard {
 }
 
 /// Chooses the thread that runs next, and returns when it is `me` again.
-fn give_away(mut world: Guard, me: ActorId) -> Guard {
+fn give_away(world: Guard, me: ActorId) -> Guard {
+    let mut world = invariants::checked(world);
     let next = world.pick();
     if next == me {
         return world;
@@ -184,6 +187,7 @@ pub(crate) fn end(mut world: Guard, me: ActorId) {
         world.make_ready(joiner, Wake::Ready);
     }
     world.reap = world.actors[me.0].native.take();
+    let mut world = invariants::checked(world);
     let next = world.pick();
     let theirs = world.actors[next.0].baton;
     drop(world);

@@ -5,6 +5,7 @@ mod carrier;
 mod descriptors;
 mod faults;
 mod fifos;
+mod invariants;
 mod machine;
 mod reports;
 mod runtimes;

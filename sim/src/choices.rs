@@ -254,8 +254,17 @@ impl Hasher for KeyHasher {
         }
     }
 
+    // What is hashed is mixed already, or few. The tables use the highest and the lowest bits.
     fn write_u64(&mut self, x: u64) {
-        self.0 = mix(self.0 ^ x);
+        self.0 = (self.0 ^ x).wrapping_mul(0xf135_7aea_2e62_a9c5).rotate_left(23);
+    }
+
+    fn write_u16(&mut self, x: u16) {
+        self.write_u64(x.into());
+    }
+
+    fn write_usize(&mut self, x: usize) {
+        self.write_u64(x as u64);
     }
 
     fn write_isize(&mut self, x: isize) {
@@ -263,7 +272,7 @@ impl Hasher for KeyHasher {
     }
 
     fn finish(&self) -> u64 {
-        self.0
+        self.0.wrapping_mul(0xf135_7aea_2e62_a9c5).rotate_left(26)
     }
 }
 

@@ -15,6 +15,7 @@
 //! refused.
 
 mod datagram;
+mod events;
 mod link;
 mod packet;
 mod port;
@@ -33,6 +34,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::choices::{Choices, KeyHasher};
 use datagram::Datagrams;
+use events::{EventKey, Events};
 use link::Path;
 pub(crate) use link::{Link, link_entity};
 use packet::Packet;
@@ -144,9 +146,6 @@ enum Event {
     Unreachable(SocketId, SocketAddr),
 }
 
-/// When an event is due, and a number that keeps equal times in their order.
-type EventKey = (Nanos, u64);
-
 pub(crate) struct Network {
     hosts: Vec<Host>,
     owners: BTreeMap<IpAddr, HostId>,
@@ -159,8 +158,7 @@ pub(crate) struct Network {
     ports: BTreeMap<(HostId, Transport, u16), Vec<SocketId>>,
     /// TCP connections by host, own address and peer's address. Its order is never used.
     connections: HashMap<(HostId, SocketAddr, SocketAddr), SocketId, BuildHasherDefault<KeyHasher>>,
-    events: BTreeMap<EventKey, Event>,
-    serial: u64,
+    events: Events,
     /// How many connections were begun: each has its own sequence numbers.
     begun: u64,
     touched: Vec<(SocketId, u32)>,
@@ -178,8 +176,7 @@ impl Network {
             free: Vec::new(),
             ports: BTreeMap::new(),
             connections: HashMap::default(),
-            events: BTreeMap::new(),
-            serial: 0,
+            events: Events::default(),
             begun: 0,
             touched: Vec::new(),
         }
@@ -319,7 +316,7 @@ impl Network {
 
     /// When the earliest packet or timer is due. A time that is past means now.
     pub(crate) fn next_event(&self) -> Option<Nanos> {
-        let scheduled = self.events.first_key_value().map(|((at, _), _)| *at);
+        let scheduled = self.events.next();
         if self.holding.is_empty() {
             return scheduled;
         }
@@ -333,7 +330,7 @@ impl Network {
     /// that the program has not read.
     pub(crate) fn under_way(&self) -> Vec<String> {
         let mut travelling = BTreeMap::new();
-        for event in self.events.values() {
+        for event in self.events.all() {
             if let Event::Arrival { from, to, packet } = event {
                 let (packets, bytes) = travelling.entry((*from, *to)).or_insert((0_u64, 0_u64));
                 *packets += 1;
@@ -356,11 +353,8 @@ impl Network {
     /// Handles everything that is due at `moment.now`.
     pub(crate) fn advance(&mut self, moment: &mut Moment) {
         self.release();
-        while let Some(entry) = self.events.first_entry() {
-            if entry.key().0 > moment.now {
-                break;
-            }
-            match entry.remove() {
+        while let Some(event) = self.events.take_due(moment.now) {
+            match event {
                 Event::Arrival { from, to, packet } => self.arrive(moment, from, to, *packet),
                 Event::Timer(id) => self.timer_fired(moment, id),
                 Event::Unreachable(id, peer) => self.neighbour_missing(id, peer),
@@ -463,10 +457,7 @@ impl Network {
     }
 
     fn schedule(&mut self, at: Nanos, event: Event) -> EventKey {
-        let key = (at, self.serial);
-        self.serial += 1;
-        self.events.insert(key, event);
-        key
+        self.events.add(at, event)
     }
 }
 

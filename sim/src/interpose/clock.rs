@@ -84,11 +84,10 @@ fn sleep_until(me: ActorId, until: Nanos) {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn clock_gettime(clock: clockid_t, into: *mut timespec) -> c_int {
-    if turn::step_anywhere().is_none() {
+    let Some(world) = turn::step_anywhere_locked() else {
         // SAFETY: the caller's contract is the C library's.
         return unsafe { real::clock_gettime(clock, into) };
-    }
-    let world = lock();
+    };
     let time = shown(&world, clock, world.now);
     // SAFETY: the caller gave a place for it.
     unsafe { into.write(as_timespec(time)) };
@@ -97,11 +96,10 @@ unsafe extern "C" fn clock_gettime(clock: clockid_t, into: *mut timespec) -> c_i
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn gettimeofday(into: *mut timeval, zone: *mut c_void) -> c_int {
-    if turn::step_anywhere().is_none() {
+    let Some(world) = turn::step_anywhere_locked() else {
         // SAFETY: the caller's contract is the C library's.
         return unsafe { real::gettimeofday(into, zone) };
-    }
-    let world = lock();
+    };
     let time = shown(&world, CLOCK_REALTIME, world.now);
     let value =
         timeval { tv_sec: (time / SECOND) as time_t, tv_usec: (time % SECOND / 1_000) as i64 };
@@ -112,11 +110,10 @@ unsafe extern "C" fn gettimeofday(into: *mut timeval, zone: *mut c_void) -> c_in
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn time(into: *mut time_t) -> time_t {
-    if turn::step_anywhere().is_none() {
+    let Some(world) = turn::step_anywhere_locked() else {
         // SAFETY: the caller's contract is the C library's.
         return unsafe { real::time(into) };
-    }
-    let world = lock();
+    };
     let seconds = (shown(&world, CLOCK_REALTIME, world.now) / SECOND) as time_t;
     if !into.is_null() {
         // SAFETY: the caller gave a place for it.

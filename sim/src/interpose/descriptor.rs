@@ -17,6 +17,11 @@ use crate::world::{Guard, Inside, World, lock, turn};
 /// The object of `fd`, if the calling thread is one of the run and the descriptor too. Such a call
 /// is a step.
 pub(super) fn object(fd: c_int) -> Option<(ActorId, ObjectId)> {
+    object_locked(fd).map(|(_, me, id)| (me, id))
+}
+
+/// As [`object`], for what goes on with the lock.
+pub(super) fn object_locked(fd: c_int) -> Option<(Guard, ActorId, ObjectId)> {
     let me = current()?;
     let world = lock();
     let id = world.objects.of_descriptor(fd);
@@ -26,8 +31,8 @@ pub(super) fn object(fd: c_int) -> Option<(ActorId, ObjectId)> {
     if id.is_none() && !is_over {
         return None;
     }
-    turn::step_with(world, me);
-    id.map(|id| (me, id))
+    let world = turn::step_with(world, me);
+    id.map(|id| (world, me, id))
 }
 
 /// Makes a descriptor of the kernel's and, in a run, the object that it stands for.
@@ -80,12 +85,12 @@ fn forget_flags(fd: c_int) {
 pub(super) fn wait_for(
     mut world: Guard,
     me: ActorId,
-    objects: Vec<ObjectId>,
+    objects: &[ObjectId],
     deadline: Option<Nanos>,
 ) -> (Guard, Option<()>) {
-    world.add_waiter(&objects, me);
-    let (mut world, wake) = turn::sleep(world, me, Waits::Objects(objects.clone()), deadline);
-    world.remove_waiter(&objects, me);
+    world.add_waiter(objects, me);
+    let (mut world, wake) = turn::sleep(world, me, Waits::Objects(objects.to_vec()), deadline);
+    world.remove_waiter(objects, me);
     (world, (wake == Wake::Ready).then_some(()))
 }
 

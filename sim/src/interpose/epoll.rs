@@ -9,14 +9,14 @@ use libc::{
 };
 
 use super::clock::{as_millis, span, span_of_millis};
-use super::descriptor::{is_open, made, object, wait_for};
+use super::descriptor::{is_open, made, object, object_locked, wait_for};
 use super::{answer, fail};
 use crate::network::{Errno, Nanos};
 use crate::objects::epoll::Epoll;
 use crate::objects::{IN, Kind, ObjectId};
 use crate::real;
 use crate::world::actor::ActorId;
-use crate::world::{World, lock};
+use crate::world::{Guard, World, lock};
 
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn epoll_create1(flags: c_int) -> c_int {
@@ -93,28 +93,33 @@ impl World {
         Ok(())
     }
 
-    fn epoll_events(&mut self, id: ObjectId, room: usize) -> Vec<(u32, u64)> {
-        let pending = self.epoll_mut(id).map(|epoll| epoll.pending_objects()).unwrap_or_default();
-        let ready: Vec<u32> = pending.iter().map(|object| self.readiness(*object)).collect();
-        self.epoll_mut(id).map(|epoll| epoll.wait(room, &ready)).unwrap_or_default()
+    /// Writes events into the room for them, and returns how many.
+    fn epoll_events(&mut self, id: ObjectId, room: &mut [epoll_event]) -> usize {
+        let Some(epoll) = self.epoll_mut(id) else { return 0 };
+        // What it watches is asked meanwhile, and is never the epoll itself.
+        let mut epoll = std::mem::take(epoll);
+        let found = epoll.wait(room, |object| self.readiness(object));
+        if let Some(place) = self.epoll_mut(id) {
+            *place = epoll;
+        }
+        found
     }
 }
 
-fn wait(me: ActorId, id: ObjectId, events: &mut [epoll_event], span: Option<Nanos>) -> c_int {
-    let mut world = lock();
+fn wait(
+    mut world: Guard,
+    me: ActorId,
+    id: ObjectId,
+    events: &mut [epoll_event],
+    span: Option<Nanos>,
+) -> c_int {
     let deadline = span.map(|span| world.now.saturating_add(span));
     loop {
-        let found = world.epoll_events(id, events.len());
-        for (place, (bits, data)) in events.iter_mut().zip(&found) {
-            *place = epoll_event { events: *bits, u64: *data };
+        let found = world.epoll_events(id, events);
+        if found > 0 || span == Some(0) || deadline.is_some_and(|deadline| deadline <= world.now) {
+            return found as c_int;
         }
-        if !found.is_empty()
-            || span == Some(0)
-            || deadline.is_some_and(|deadline| deadline <= world.now)
-        {
-            return found.len() as c_int;
-        }
-        (world, _) = wait_for(world, me, vec![id], deadline);
+        (world, _) = wait_for(world, me, &[id], deadline);
     }
 }
 
@@ -127,13 +132,13 @@ unsafe fn wait_call(
     room: c_int,
     span: Option<Nanos>,
 ) -> Option<c_int> {
-    let (me, id) = object(epoll)?;
-    if room <= 0 || !matches!(lock().kind_mut(id), Ok(Kind::Epoll(_))) {
+    let (mut world, me, id) = object_locked(epoll)?;
+    if room <= 0 || world.epoll_mut(id).is_none() {
         return Some(fail(EINVAL));
     }
     // SAFETY: as above. Events are plain numbers, and only written.
     let events = unsafe { slice::from_raw_parts_mut(events, room as usize) };
-    Some(wait(me, id, events, span))
+    Some(wait(world, me, id, events, span))
 }
 
 #[unsafe(no_mangle)]

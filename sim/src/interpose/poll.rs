@@ -81,7 +81,7 @@ fn poll_for(me: ActorId, fds: &mut [pollfd], span: Option<Nanos>) -> c_int {
         if deadline.is_some_and(|deadline| deadline <= world.now) {
             return 0;
         }
-        (world, _) = wait_for(world, me, objects, deadline);
+        (world, _) = wait_for(world, me, &objects, deadline);
     }
 }
 

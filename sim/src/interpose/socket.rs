@@ -158,7 +158,7 @@ fn connect_to(me: ActorId, fd: c_int, id: ObjectId, to: &Address) -> Result<(), 
         Address::Unix(name) => {
             // A blocking call waits for room in the queue.
             let call = Call { me, fd, id, flags: 0, bound: SO_SNDTIMEO };
-            return call.run(|world| world.connect_unix(id, name));
+            return call.run(lock(), |world| world.connect_unix(id, name));
         }
         Address::Internet(to) => *to,
     };
@@ -173,7 +173,7 @@ fn connect_to(me: ActorId, fd: c_int, id: ObjectId, to: &Address) -> Result<(), 
     drop(world);
     // A blocking call waits for the answer, which is then the socket's error.
     let call = Call { me, fd, id, flags: 0, bound: SO_SNDTIMEO };
-    let done = call.run(|world| match world.readiness(id) & (OUT | ERR | HUP) {
+    let done = call.run(lock(), |world| match world.readiness(id) & (OUT | ERR | HUP) {
         0 => Err(EAGAIN),
         _ => match world.network.take_error(socket) {
             0 => Ok(()),
@@ -218,7 +218,7 @@ fn accept_call(call: &Call, flags: c_int) -> Result<(c_int, Address), Errno> {
         _ => None,
     };
     if let Some(kind) = unix_type {
-        call.run(|world| world.can_accept_unix(listener))?;
+        call.run(lock(), |world| world.can_accept_unix(listener))?;
         let fd = placeholder(AF_UNIX, kind | flags)?;
         let mut world = lock();
         let id = world.add_object(fd, Kind::Unix(UnixSocket::default()));
@@ -227,7 +227,7 @@ fn accept_call(call: &Call, flags: c_int) -> Result<(c_int, Address), Errno> {
         let peer = Address::Unix(socket.peer_name.clone().unwrap_or_default());
         return Ok((fd, peer));
     }
-    let (socket, peer) = call.run(|world| {
+    let (socket, peer) = call.run(lock(), |world| {
         let socket = world.socket_of(listener)?;
         world.with_network(|network, moment| network.accept(moment, socket))
     })?;

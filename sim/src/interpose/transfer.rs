@@ -10,7 +10,7 @@ use libc::{
 };
 
 use super::address::{self, Address};
-use super::descriptor::{is_nonblocking, object, wait_for};
+use super::descriptor::{is_nonblocking, object, object_locked, wait_for};
 use super::{answer_size, fail};
 use crate::network::{Errno, Nanos, SECOND, Transport};
 use crate::objects::fifo::Fifo;
@@ -18,7 +18,7 @@ use crate::objects::unix::{UnixSocket, UnixState};
 use crate::objects::{IN, Kind, OUT, ObjectId};
 use crate::real;
 use crate::world::actor::ActorId;
-use crate::world::{World, lock};
+use crate::world::{Guard, World, lock};
 
 /// The most that one call moves, in bytes: more than any buffer of the run has room for.
 const MOST: usize = 512 * 1024;
@@ -46,9 +46,9 @@ impl Call {
 
     pub(super) fn run<T>(
         &self,
+        mut world: Guard,
         mut attempt: impl FnMut(&mut World) -> Result<T, Errno>,
     ) -> Result<T, Errno> {
-        let mut world = lock();
         let mut deadline = None;
         let mut waited = false;
         loop {
@@ -65,7 +65,7 @@ impl Call {
                 waited = true;
             }
             let happened;
-            (world, happened) = wait_for(world, self.me, vec![self.id], deadline);
+            (world, happened) = wait_for(world, self.me, &[self.id], deadline);
             if happened.is_none() {
                 return Err(EAGAIN);
             }
@@ -207,6 +207,7 @@ fn read_number(
 }
 
 fn receive_call(
+    world: Guard,
     me: ActorId,
     fd: c_int,
     id: ObjectId,
@@ -215,7 +216,7 @@ fn receive_call(
 ) -> Result<Received, Errno> {
     let call = Call { me, fd, id, flags, bound: SO_RCVTIMEO };
     let peek = flags & MSG_PEEK != 0;
-    let mut received = call.run(|world| match world.receive(id, into, peek) {
+    let mut received = call.run(world, |world| match world.receive(id, into, peek) {
         // A call that would wait for a datagram finds its socket shut down.
         Err(EAGAIN) if world.ends_waits(id) && call.may_wait(world) => {
             Ok(Received { length: 0, whole: 0, from: None })
@@ -224,7 +225,7 @@ fn receive_call(
     })?;
     let goes_on = flags & MSG_WAITALL != 0 && !peek && call.completes();
     while goes_on && 0 < received.length && received.length < into.len() {
-        match call.run(|world| world.receive(id, &mut into[received.length..], false)) {
+        match call.run(lock(), |world| world.receive(id, &mut into[received.length..], false)) {
             Ok(more) if more.length > 0 => received.length += more.length,
             // What was read counts; the end or the error is found by the next call.
             _ => break,
@@ -235,6 +236,7 @@ fn receive_call(
 }
 
 fn send_call(
+    world: Guard,
     me: ActorId,
     fd: c_int,
     id: ObjectId,
@@ -243,10 +245,10 @@ fn send_call(
     to: Option<&Address>,
 ) -> Result<usize, Errno> {
     let call = Call { me, fd, id, flags, bound: SO_SNDTIMEO };
-    let mut sent = call.run(|world| world.send(id, from, to))?;
+    let mut sent = call.run(world, |world| world.send(id, from, to))?;
     let goes_on = sent < from.len() && call.completes();
     while goes_on && sent < from.len() {
-        match call.run(|world| world.send(id, &from[sent..], to)) {
+        match call.run(lock(), |world| world.send(id, &from[sent..], to)) {
             Ok(more) => sent += more,
             // What was written counts; the error is found by the next call.
             Err(_) => break,
@@ -256,8 +258,8 @@ fn send_call(
 }
 
 /// Whether a read without room ends at once. `recv` looks at the connection first.
-fn reads_nothing(id: ObjectId) -> bool {
-    matches!(lock().kind_mut(id), Ok(Kind::Socket(_)))
+fn reads_nothing(world: &mut World, id: ObjectId) -> bool {
+    matches!(world.kind_mut(id), Ok(Kind::Socket(_)))
 }
 
 /// # Safety
@@ -327,12 +329,14 @@ fn room(parts: &[iovec]) -> usize {
 pub(super) unsafe extern "C" fn read(fd: c_int, into: *mut c_void, length: size_t) -> ssize_t {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
-        let Some((me, id)) = object(fd) else { return real::read(fd, into, length) };
-        if length == 0 && reads_nothing(id) {
+        let Some((mut world, me, id)) = object_locked(fd) else {
+            return real::read(fd, into, length);
+        };
+        if length == 0 && reads_nothing(&mut world, id) {
             return 0;
         }
         let into = bytes_mut(into, length);
-        answer_size(receive_call(me, fd, id, into, 0).map(|received| received.length))
+        answer_size(receive_call(world, me, fd, id, into, 0).map(|received| received.length))
     }
 }
 
@@ -340,9 +344,11 @@ pub(super) unsafe extern "C" fn read(fd: c_int, into: *mut c_void, length: size_
 pub(super) unsafe extern "C" fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
-        let Some((me, id)) = object(fd) else { return real::write(fd, from, length) };
+        let Some((world, me, id)) = object_locked(fd) else {
+            return real::write(fd, from, length);
+        };
         let from = bytes(from, length);
-        answer_size(send_call(me, fd, id, from, 0, None))
+        answer_size(send_call(world, me, fd, id, from, 0, None))
     }
 }
 
@@ -353,10 +359,10 @@ pub(super) unsafe extern "C" fn readv(fd: c_int, list: *const iovec, count: c_in
         let Some((me, id)) = object(fd) else { return real::readv(fd, list, count) };
         let list = parts(list, count as usize);
         let mut bytes = vec![0; room(list)];
-        if bytes.is_empty() && reads_nothing(id) {
+        if bytes.is_empty() && reads_nothing(&mut lock(), id) {
             return 0;
         }
-        let received = receive_call(me, fd, id, &mut bytes, 0);
+        let received = receive_call(lock(), me, fd, id, &mut bytes, 0);
         answer_size(received.map(|received| {
             scatter(&bytes[..received.length], list);
             received.length
@@ -370,7 +376,7 @@ pub(super) unsafe extern "C" fn writev(fd: c_int, list: *const iovec, count: c_i
     unsafe {
         let Some((me, id)) = object(fd) else { return real::writev(fd, list, count) };
         let bytes = gather(parts(list, count as usize));
-        answer_size(send_call(me, fd, id, &bytes, 0, None))
+        answer_size(send_call(lock(), me, fd, id, &bytes, 0, None))
     }
 }
 
@@ -392,11 +398,11 @@ pub(super) unsafe extern "C" fn recvfrom(
 ) -> ssize_t {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
-        let Some((me, id)) = object(fd) else {
+        let Some((world, me, id)) = object_locked(fd) else {
             return real::recvfrom(fd, into, length, flags, from, from_length);
         };
         let into = bytes_mut(into, length);
-        answer_size(receive_call(me, fd, id, into, flags).map(|received| {
+        answer_size(receive_call(world, me, fd, id, into, flags).map(|received| {
             match &received.from {
                 Some(address) => address::write(address, from, from_length),
                 None if !from_length.is_null() => *from_length = 0,
@@ -425,7 +431,7 @@ pub(super) unsafe extern "C" fn sendto(
 ) -> ssize_t {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
-        let Some((me, id)) = object(fd) else {
+        let Some((world, me, id)) = object_locked(fd) else {
             return real::sendto(fd, from, length, flags, to, to_length);
         };
         let from = bytes(from, length);
@@ -433,7 +439,7 @@ pub(super) unsafe extern "C" fn sendto(
             Ok(to) => to,
             Err(errno) => return fail(errno) as ssize_t,
         };
-        answer_size(send_call(me, fd, id, from, flags, to.as_ref()))
+        answer_size(send_call(world, me, fd, id, from, flags, to.as_ref()))
     }
 }
 
@@ -456,7 +462,7 @@ pub(super) unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: 
         let message = &mut *message;
         let list = parts(message.msg_iov, message.msg_iovlen);
         let mut bytes = vec![0; room(list)];
-        answer_size(receive_call(me, fd, id, &mut bytes, flags).map(|received| {
+        answer_size(receive_call(lock(), me, fd, id, &mut bytes, flags).map(|received| {
             scatter(&bytes[..received.length], list);
             let (place, length) = (message.msg_name.cast(), &raw mut message.msg_namelen);
             match &received.from {
@@ -489,7 +495,7 @@ pub(super) unsafe extern "C" fn sendmsg(
             }
         }
         match destination(message.msg_name.cast(), message.msg_namelen) {
-            Ok(to) => answer_size(send_call(me, fd, id, &bytes, flags, to.as_ref())),
+            Ok(to) => answer_size(send_call(lock(), me, fd, id, &bytes, flags, to.as_ref())),
             Err(errno) => fail(errno) as ssize_t,
         }
     }

@@ -343,7 +343,7 @@ impl Network {
         let due = now + delay;
         if let Body::Stream(stream) = &mut self.at_mut(id).body {
             stream.due = Some(due);
-            if stream.timer.is_some_and(|(at, _)| at <= due) {
+            if stream.timer.is_some_and(|(at, ..)| at <= due) {
                 return;
             }
         }
@@ -363,7 +363,7 @@ impl Network {
             Body::Datagrams(_) => None,
         };
         if let Some(key) = timer {
-            self.events.remove(&key);
+            self.events.remove(key);
         }
     }
 

@@ -16,7 +16,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::c_int;
 
-use libc::{EPOLLET, EPOLLONESHOT};
+use libc::{EPOLLET, EPOLLONESHOT, epoll_event};
 
 use super::{ERR, HUP, IN, ObjectId};
 
@@ -56,12 +56,12 @@ impl Epoll {
     pub(crate) fn set(&mut self, fd: c_int, object: ObjectId, events: u32, data: u64, ready: u32) {
         let key = (fd, object);
         let was_pending = self.registrations.get(&key).is_some_and(|known| known.is_pending);
-        let registration = Registration { events, data, is_pending: was_pending };
-        let is_ready = registration.interest() & ready != 0;
-        self.registrations.insert(key, registration);
-        if is_ready {
-            self.add_pending(key);
+        let mut registration = Registration { events, data, is_pending: was_pending };
+        if registration.interest() & ready != 0 && !was_pending {
+            registration.is_pending = true;
+            self.pending.push_back(key);
         }
+        self.registrations.insert(key, registration);
     }
 
     pub(crate) fn remove(&mut self, fd: c_int, object: ObjectId) {
@@ -81,20 +81,13 @@ impl Epoll {
     /// Something happened to an object. Returns whether that is of interest.
     pub(crate) fn note(&mut self, fd: c_int, object: ObjectId, bits: u32) -> bool {
         let key = (fd, object);
-        let concerned = self.registrations.get(&key).is_some_and(|it| it.interest() & bits != 0);
-        if concerned {
-            self.add_pending(key);
-        }
-        concerned
-    }
-
-    fn add_pending(&mut self, key: (c_int, ObjectId)) {
-        if let Some(registration) = self.registrations.get_mut(&key)
-            && !registration.is_pending
-        {
+        let Some(registration) = self.registrations.get_mut(&key) else { return false };
+        let concerned = registration.interest() & bits != 0;
+        if concerned && !registration.is_pending {
             registration.is_pending = true;
             self.pending.push_back(key);
         }
+        concerned
     }
 
     pub(crate) fn readiness(&self, ready: impl Fn(ObjectId) -> u32) -> u32 {
@@ -104,28 +97,28 @@ impl Epoll {
         if any { IN } else { 0 }
     }
 
-    /// The objects of pending registrations, for [`Epoll::wait`].
-    pub(crate) fn pending_objects(&self) -> Vec<ObjectId> {
-        self.pending.iter().map(|(_, object)| *object).collect()
-    }
-
-    /// Reports up to `room` events, each as its bits and its user's data. `ready` has what the
-    /// objects that [`Epoll::pending_objects`] named are ready for.
-    pub(crate) fn wait(&mut self, room: usize, ready: &[u32]) -> Vec<(u32, u64)> {
-        let mut events = Vec::new();
+    /// Reports events, as many as there is room for, and returns how many. `ready` says what an
+    /// object is ready for.
+    pub(crate) fn wait(
+        &mut self,
+        room: &mut [epoll_event],
+        ready: impl Fn(ObjectId) -> u32,
+    ) -> usize {
+        let mut found = 0;
         let mut again = Vec::new();
-        for ready in ready {
-            if events.len() == room {
+        for _ in 0..self.pending.len() {
+            if found == room.len() {
                 break;
             }
             let Some(key) = self.pending.pop_front() else { break };
             let Some(registration) = self.registrations.get_mut(&key) else { continue };
-            let bits = registration.interest() & ready;
+            let bits = registration.interest() & ready(key.1);
             if bits == 0 {
                 registration.is_pending = false;
                 continue;
             }
-            events.push((bits, registration.data));
+            room[found] = epoll_event { events: bits, u64: registration.data };
+            found += 1;
             if registration.events & ONE_SHOT != 0 {
                 registration.events = DISABLED;
                 registration.is_pending = false;
@@ -136,6 +129,6 @@ impl Epoll {
             }
         }
         self.pending.extend(again);
-        events
+        found
     }
 }

@@ -33,9 +33,9 @@ pub(crate) fn step() -> Option<ActorId> {
     Some(me)
 }
 
-/// As [`step`], where the calling thread of the run has the lock already.
-pub(crate) fn step_with(world: Guard, me: ActorId) {
-    begin_step(world, me, true);
+/// As [`step`], where the calling thread of the run has the lock already and goes on with it.
+pub(crate) fn step_with(world: Guard, me: ActorId) -> Guard {
+    begin_step(world, me, true)
 }
 
 /// As [`step`], in a call that a program also makes while it holds a lock that all hosts share,
@@ -62,16 +62,22 @@ pub(crate) fn step_to_poll(me: ActorId, task: u64) {
         let until = world.now + STALL;
         (world, _) = sleep(world, me, Waits::Late, Some(until));
     }
-    begin_step(world, me, true);
+    drop(begin_step(world, me, true));
 }
 
-fn begin_step(mut world: Guard, me: ActorId, may_end: bool) {
+/// As [`step_anywhere`], for what goes on with the lock.
+pub(crate) fn step_anywhere_locked() -> Option<Guard> {
+    let me = current()?;
+    Some(begin_step(lock(), me, false))
+}
+
+fn begin_step(mut world: Guard, me: ActorId, may_end: bool) -> Guard {
     count_progress();
     if world.actors[me.0].is_doomed {
         if may_end || world.is_past_its_time(me) {
             end_at_once(world, me);
         }
-        return;
+        return world;
     }
     world.now += world.plan.step;
     world.catch_up();
@@ -94,6 +100,7 @@ fn begin_step(mut world: Guard, me: ActorId, may_end: bool) {
     if is_doomed && may_end {
         end_at_once(world, me);
     }
+    world
 }
 
 /// Ends the calling thread if its host has crashed. For calls that are no step: they would meet

@@ -138,26 +138,28 @@ enum Event {
     Arrival {
         from: HostId,
         to: HostId,
-        /// In a box: the list of events moves them about.
-        packet: Box<Packet>,
+        packet: Packet,
     },
     Timer(SocketId),
     /// No host answered when this one asked for the neighbour's hardware address.
     Unreachable(SocketId, SocketAddr),
 }
 
+/// A table whose order decides nothing.
+type Table<K, V> = HashMap<K, V, BuildHasherDefault<KeyHasher>>;
+
 pub(crate) struct Network {
     hosts: Vec<Host>,
-    owners: BTreeMap<IpAddr, HostId>,
+    owners: Table<IpAddr, HostId>,
     default_link: Link,
-    paths: BTreeMap<(HostId, HostId), Path>,
+    paths: Table<(HostId, HostId), Path>,
     /// The paths that keep packets back.
     holding: BTreeSet<(HostId, HostId)>,
     sockets: Vec<Option<Socket>>,
     free: Vec<usize>,
     ports: BTreeMap<(HostId, Transport, u16), Vec<SocketId>>,
-    /// TCP connections by host, own address and peer's address. Its order is never used.
-    connections: HashMap<(HostId, SocketAddr, SocketAddr), SocketId, BuildHasherDefault<KeyHasher>>,
+    /// TCP connections by host, own address and peer's address.
+    connections: Table<(HostId, SocketAddr, SocketAddr), SocketId>,
     events: Events,
     /// How many connections were begun: each has its own sequence numbers.
     begun: u64,
@@ -168,14 +170,14 @@ impl Network {
     pub(crate) fn new() -> Self {
         Self {
             hosts: Vec::new(),
-            owners: BTreeMap::new(),
+            owners: Table::default(),
             default_link: Link::default(),
-            paths: BTreeMap::new(),
+            paths: Table::default(),
             holding: BTreeSet::new(),
             sockets: Vec::new(),
             free: Vec::new(),
             ports: BTreeMap::new(),
-            connections: HashMap::default(),
+            connections: Table::default(),
             events: Events::default(),
             begun: 0,
             touched: Vec::new(),
@@ -355,7 +357,7 @@ impl Network {
         self.release();
         while let Some(event) = self.events.take_due(moment.now) {
             match event {
-                Event::Arrival { from, to, packet } => self.arrive(moment, from, to, *packet),
+                Event::Arrival { from, to, packet } => self.arrive(moment, from, to, packet),
                 Event::Timer(id) => self.timer_fired(moment, id),
                 Event::Unreachable(id, peer) => self.neighbour_missing(id, peer),
             }

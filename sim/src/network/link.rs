@@ -135,7 +135,7 @@ impl Network {
             self.holding.insert((from, to));
             self.path_mut(from, to).kept.push((at, packet));
         } else {
-            self.schedule(at, Event::Arrival { from, to, packet: Box::new(packet) });
+            self.schedule(at, Event::Arrival { from, to, packet });
         }
     }
 
@@ -149,7 +149,7 @@ impl Network {
         for (from, to) in free {
             self.holding.remove(&(from, to));
             for (at, packet) in std::mem::take(&mut self.path_mut(from, to).kept) {
-                self.schedule(at, Event::Arrival { from, to, packet: Box::new(packet) });
+                self.schedule(at, Event::Arrival { from, to, packet });
             }
         }
     }

@@ -15,9 +15,9 @@
 //!
 //! Where the processor allows it, the turn goes from thread to thread without the kernel. The
 //! kernel thread that runs, the *carrier*, goes on with the stack, the registers and the
-//! thread-local memory of the next thread: see [`fiber`]. A birth, an end and a thread that is bound
-//! to its kernel thread need the word even then. Elsewhere each turn does, and each kernel thread
-//! runs its own thread alone. Choices and hashes are the same.
+//! thread-local memory of the next thread: see [`fiber`]. A birth, an end and a thread that is
+//! bound to its kernel thread need the word even then. Elsewhere each turn does, and each kernel
+//! thread runs its own thread alone. Choices and hashes are the same.
 
 use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 use std::env;
@@ -181,7 +181,8 @@ impl Baton {
         unreachable!("a thread goes on after its end")
     }
 
-    /// As `switch`, by the kernel thread of `next`. The carrier waits at the word of its own thread.
+    /// As `switch`, by the kernel thread of `next`. The carrier waits at the word of its own
+    /// thread.
     fn hand_over(self, next: Baton) {
         // Relaxed: only the holder of the turn changes it.
         let carrier = CARRIER.load(Ordering::Relaxed);
@@ -297,8 +298,8 @@ impl Baton {
     }
 }
 
-/// Ends the calling kernel thread as a crash of its process would: no destructor runs, and the stack
-/// stays as it is.
+/// Ends the calling kernel thread as a crash of its process would: no destructor runs, and the
+/// stack stays as it is.
 fn die() -> ! {
     // SAFETY: the system call ends this thread alone and does not return.
     unsafe { real::syscall(SYS_exit, 0, 0, 0, 0, 0, 0) };

@@ -2,9 +2,9 @@
 //!
 //! A thread that gives the turn away leaves its registers on its stack, and in its [`Place`] where
 //! that stack is and where its thread-local memory is. Whoever goes on with it finds all there. The
-//! kernel knows nothing of it: for it one thread runs, the carrier, and the others wait. So what the
-//! C library and the compiler reach by the thread's own memory belongs to the thread, and what the
-//! kernel keeps for each of its threads belongs to the carrier.
+//! kernel knows nothing of it: for it one thread runs, the carrier, and the others wait. So what
+//! the C library and the compiler reach by the thread's own memory belongs to the thread, and what
+//! the kernel keeps for each of its threads belongs to the carrier.
 //!
 //! | what | whose | why that is right |
 //! |---|---|---|

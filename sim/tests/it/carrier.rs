@@ -55,12 +55,21 @@ fn errno_thread_locals_and_values_by_keys() {
 /// The control words of both units for floating point: SSE and x87.
 #[cfg(target_arch = "x86_64")]
 fn control_words() -> (u32, u16) {
-    let (mut vectors, mut x87) = (0_u32, 0_u16);
+    let (mut sse, mut x87) = (0_u32, 0_u16);
+    let (to_sse, to_x87) = (&raw mut sse, &raw mut x87);
     // SAFETY: both places are ours.
-    unsafe {
-        std::arch::asm!("stmxcsr [{}]", "fnstcw [{}]", in(reg) &raw mut vectors, in(reg) &raw mut x87);
-    }
-    (vectors, x87)
+    unsafe { std::arch::asm!("stmxcsr [{}]", "fnstcw [{}]", in(reg) to_sse, in(reg) to_x87) };
+    (sse, x87)
+}
+
+/// # Safety
+///
+/// Both are valid, and the caller calculates nothing until they are as before.
+#[cfg(target_arch = "x86_64")]
+unsafe fn set_control_words((sse, x87): (u32, u16)) {
+    let (from_sse, from_x87) = (&raw const sse, &raw const x87);
+    // SAFETY: as above.
+    unsafe { std::arch::asm!("ldmxcsr [{}]", "fldcw [{}]", in(reg) from_sse, in(reg) from_x87) };
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -70,16 +79,14 @@ fn the_direction_in_which_numbers_are_rounded() {
         // Bits 13 and 14 of the one, 10 and 11 of the other.
         let own = (0x1f80 | (i as u32) << 13, 0x037f | (i as u16) << 10);
         let usual = control_words();
-        // SAFETY: both are valid, and what runs until they are as before does not calculate.
-        unsafe {
-            std::arch::asm!("ldmxcsr [{}]", "fldcw [{}]", in(reg) &raw const own.0, in(reg) &raw const own.1);
-        }
-        others_run();
-        let after = control_words();
-        // SAFETY: as above.
-        unsafe {
-            std::arch::asm!("ldmxcsr [{}]", "fldcw [{}]", in(reg) &raw const usual.0, in(reg) &raw const usual.1);
-        }
+        // SAFETY: both pairs are valid, and what runs between does not calculate.
+        let after = unsafe {
+            set_control_words(own);
+            others_run();
+            let after = control_words();
+            set_control_words(usual);
+            after
+        };
         // Calculations that were not exact set bits below.
         assert_eq!((after.0 & !0x3f, after.1), own);
     });

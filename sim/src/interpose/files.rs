@@ -122,7 +122,7 @@ fn wait_for_partner(me: ActorId, fd: c_int, opening: Opening) -> Result<(), Errn
     let mut world = lock();
     let id = world.open_fifo(fd, file, opening)?;
     while world.fifo_waits(id) {
-        (world, _) = wait_for(world, me, vec![id], None);
+        (world, _) = wait_for(world, me, &[id], None);
     }
     Ok(())
 }

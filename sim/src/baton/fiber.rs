@@ -26,8 +26,10 @@
 //!
 //! Shadow stacks would have to be changed too, so with them each turn goes through the kernel.
 //! Sanitizers find their state by thread-local memory, and what one thread leaves to the next is
-//! ordered by the lock on the world. A debugger shows kernel threads, and so the carrier's stack
-//! alone: `LITEN_SIM_BATON=kernel` shows all, and the choices are the same.
+//! ordered by the lock on the world. The functions below tell debuggers and profilers where the
+//! frames are, at each instruction but that between two stacks. A debugger shows kernel threads, and
+//! so the carrier's stack alone: `LITEN_SIM_BATON=kernel` shows all, and the choices are the same.
+//! A handler of a signal must not give the turn away: it may be on the carrier's stack.
 
 use std::cell::{Cell, UnsafeCell};
 use std::ptr::null_mut;
@@ -280,6 +282,7 @@ mod x86_64 {
 
 /// On other processors each turn goes through the kernel.
 #[cfg(not(target_arch = "x86_64"))]
+#[expect(clippy::missing_safety_doc, reason = "they are never called")]
 mod elsewhere {
     use super::Home;
 

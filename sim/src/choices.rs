@@ -40,12 +40,14 @@ pub(crate) enum Kind {
     Run,
     /// What the program asked for by `Sim::random`.
     Program,
+    /// The clock of a host is wrong, or runs at another rate than the run's.
+    Clock,
     /// The program misbehaves at a place at which it asked whether to.
     Buggify,
 }
 
 impl Kind {
-    pub(crate) const ALL: [(Kind, &str); 13] = [
+    pub(crate) const ALL: [(Kind, &str); 14] = [
         (Kind::Pause, "pause"),
         (Kind::Poll, "poll"),
         (Kind::Slow, "slow"),
@@ -58,6 +60,7 @@ impl Kind {
         (Kind::Random, "random"),
         (Kind::Run, "run"),
         (Kind::Program, "program"),
+        (Kind::Clock, "clock"),
         (Kind::Buggify, "buggify"),
     ];
 }
@@ -122,6 +125,11 @@ impl Chance {
 pub(crate) struct Draw(u64);
 
 impl Draw {
+    #[cfg(test)]
+    pub(crate) fn from_seed(seed: u64) -> Self {
+        Self(seed)
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)

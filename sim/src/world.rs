@@ -21,6 +21,7 @@ use crate::runner::report::ChildReport;
 
 pub(crate) mod actor;
 pub(crate) mod buggify;
+pub(crate) mod clocks;
 pub(crate) mod end;
 pub(crate) mod hosts;
 pub(crate) mod invariants;
@@ -43,8 +44,8 @@ pub(crate) struct World {
     pub(crate) choices: Choices,
     pub(crate) plan: Plan,
     pub(crate) actors: Vec<Actor>,
-    /// The names that threads have or had, by their entities.
-    pub(crate) thread_names: BTreeMap<u64, String>,
+    /// The names that threads have or had and what clocks are like, by their entities.
+    pub(crate) names: BTreeMap<u64, String>,
     pub(crate) tasks: Tasks,
     /// Those that may run, the longest ready first.
     pub(crate) ready: VecDeque<ActorId>,
@@ -168,7 +169,7 @@ impl World {
             choices,
             plan: Plan::CALM,
             actors: Vec::new(),
-            thread_names: BTreeMap::new(),
+            names: BTreeMap::new(),
             ready: VecDeque::new(),
             late: VecDeque::new(),
             tasks: Tasks::default(),

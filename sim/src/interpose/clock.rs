@@ -10,6 +10,7 @@ use libc::{
 use crate::network::{Errno, MILLISECOND, Nanos, SECOND};
 use crate::real;
 use crate::world::actor::{ActorId, Waits};
+use crate::world::hosts::Host;
 use crate::world::{World, lock, turn};
 
 /// What the monotonic clock shows when a run begins: a machine that has been up for a while.
@@ -19,9 +20,9 @@ const DATE: Nanos = 1_767_225_600 * SECOND;
 /// The steps of the coarse clocks: a tick of a kernel with 250 of them in a second.
 const TICK: Nanos = 4_000_000;
 
-/// What `clock` shows on the running host when it is `now`.
-fn shown(world: &World, clock: clockid_t, now: Nanos) -> Nanos {
-    let ahead = world.hosts[world.running_host()].clock_ahead;
+/// What `clock` shows on `host` when its own clock counts `now`.
+fn shown(host: &Host, clock: clockid_t, now: Nanos) -> Nanos {
+    let ahead = host.clock_ahead;
     let date = (DATE + now).saturating_add_signed(ahead);
     match clock {
         CLOCK_REALTIME => date,
@@ -31,9 +32,14 @@ fn shown(world: &World, clock: clockid_t, now: Nanos) -> Nanos {
     }
 }
 
-/// When `clock` shows `time` on the running host.
-pub(super) fn when_shown(world: &World, clock: clockid_t, time: Nanos) -> Nanos {
-    time.saturating_sub(shown(world, clock, 0))
+/// What `clock` shows on the running host.
+fn shown_now(world: &World, clock: clockid_t) -> Nanos {
+    shown(&world.hosts[world.running_host()], clock, world.local_now())
+}
+
+/// What the own clock of `host` counts when `clock` shows `time`.
+pub(super) fn when_shown(host: &Host, clock: clockid_t, time: Nanos) -> Nanos {
+    time.saturating_sub(shown(host, clock, 0))
 }
 
 /// Nanoseconds of a span or a point in time that the program gives.
@@ -78,8 +84,11 @@ pub(super) fn as_timespec(time: Nanos) -> timespec {
     timespec { tv_sec: (time / SECOND) as time_t, tv_nsec: (time % SECOND) as i64 }
 }
 
+/// Sleeps until the own clock of the running host counts `until`.
 fn sleep_until(me: ActorId, until: Nanos) {
-    turn::sleep(lock(), me, Waits::Sleep, Some(until));
+    let world = lock();
+    let until = world.when(until);
+    turn::sleep(world, me, Waits::Sleep, Some(until));
 }
 
 #[unsafe(no_mangle)]
@@ -88,7 +97,7 @@ unsafe extern "C" fn clock_gettime(clock: clockid_t, into: *mut timespec) -> c_i
         // SAFETY: the caller's contract is the C library's.
         return unsafe { real::clock_gettime(clock, into) };
     };
-    let time = shown(&world, clock, world.now);
+    let time = shown_now(&world, clock);
     // SAFETY: the caller gave a place for it.
     unsafe { into.write(as_timespec(time)) };
     0
@@ -100,7 +109,7 @@ unsafe extern "C" fn gettimeofday(into: *mut timeval, zone: *mut c_void) -> c_in
         // SAFETY: the caller's contract is the C library's.
         return unsafe { real::gettimeofday(into, zone) };
     };
-    let time = shown(&world, CLOCK_REALTIME, world.now);
+    let time = shown_now(&world, CLOCK_REALTIME);
     let value =
         timeval { tv_sec: (time / SECOND) as time_t, tv_usec: (time % SECOND / 1_000) as i64 };
     // SAFETY: the caller gave a place for it.
@@ -114,7 +123,7 @@ unsafe extern "C" fn time(into: *mut time_t) -> time_t {
         // SAFETY: the caller's contract is the C library's.
         return unsafe { real::time(into) };
     };
-    let seconds = (shown(&world, CLOCK_REALTIME, world.now) / SECOND) as time_t;
+    let seconds = (shown_now(&world, CLOCK_REALTIME) / SECOND) as time_t;
     if !into.is_null() {
         // SAFETY: the caller gave a place for it.
         unsafe { into.write(seconds) };
@@ -134,7 +143,7 @@ unsafe extern "C" fn nanosleep(span: *const timespec, left: *mut timespec) -> c_
         Ok(span) => span,
         Err(errno) => return super::fail(errno),
     };
-    let until = lock().now.saturating_add(span);
+    let until = lock().local_after(span);
     sleep_until(me, until);
     0
 }
@@ -159,9 +168,9 @@ unsafe extern "C" fn clock_nanosleep(
     let until = {
         let world = lock();
         if flags & TIMER_ABSTIME == 0 {
-            world.now.saturating_add(time)
+            world.local_after(time)
         } else {
-            when_shown(&world, clock, time)
+            when_shown(&world.hosts[world.running_host()], clock, time)
         }
     };
     sleep_until(me, until);

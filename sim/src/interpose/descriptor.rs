@@ -80,14 +80,15 @@ fn forget_flags(fd: c_int) {
     }
 }
 
-/// Waits for something to happen to one of the objects. Returns `None` when the deadline has come
-/// first.
+/// Waits for something to happen to one of the objects. Returns `None` when the own clock of the
+/// running host has come to the deadline first.
 pub(super) fn wait_for(
     mut world: Guard,
     me: ActorId,
     objects: &[ObjectId],
     deadline: Option<Nanos>,
 ) -> (Guard, Option<()>) {
+    let deadline = deadline.map(|deadline| world.when(deadline));
     world.add_waiter(objects, me);
     let (mut world, wake) = turn::sleep(world, me, Waits::Objects(objects.to_vec()), deadline);
     world.remove_waiter(objects, me);

@@ -113,10 +113,11 @@ fn wait(
     events: &mut [epoll_event],
     span: Option<Nanos>,
 ) -> c_int {
-    let deadline = span.map(|span| world.now.saturating_add(span));
+    let deadline = span.map(|span| world.local_after(span));
     loop {
         let found = world.epoll_events(id, events);
-        if found > 0 || span == Some(0) || deadline.is_some_and(|deadline| deadline <= world.now) {
+        let is_over = |deadline| deadline <= world.local_now();
+        if found > 0 || span == Some(0) || deadline.is_some_and(is_over) {
             return found as c_int;
         }
         (world, _) = wait_for(world, me, &[id], deadline);

@@ -136,11 +136,11 @@ unsafe fn wait(
 /// A plain wait gives a span, the other kind a point in time.
 fn deadline(world: &Guard, command: c_int, operation: c_int, time: Nanos) -> Nanos {
     if command == FUTEX_WAIT {
-        return world.now.saturating_add(time);
+        return world.when(world.local_after(time));
     }
     let clock =
         if operation & FUTEX_CLOCK_REALTIME == 0 { CLOCK_MONOTONIC } else { CLOCK_REALTIME };
-    when_shown(world, clock, time)
+    world.when(when_shown(&world.hosts[world.running_host()], clock, time))
 }
 
 impl World {

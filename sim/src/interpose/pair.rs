@@ -95,7 +95,7 @@ unsafe fn tell_left(id: ObjectId, into: *mut itimerspec) -> Result<(), Errno> {
         return Ok(());
     }
     let mut world = lock();
-    let now = world.now;
+    let now = world.clock_of(id).ok_or(EINVAL)?.shows(world.now);
     let Kind::Timer(timer) = world.kind_mut(id)? else { return Err(EINVAL) };
     let (left, interval) = timer.left(now);
     // SAFETY: as above.
@@ -146,10 +146,12 @@ unsafe fn set_timer(
     let mut world = lock();
     let Kind::Timer(timer) = world.kind_mut(id)? else { return Err(EINVAL) };
     let clock = timer.clock();
+    let now = world.clock_of(id).ok_or(EINVAL)?.shows(world.now);
+    let host = world.objects.get(id).map(|object| &world.hosts[object.host]).ok_or(EINVAL)?;
     let next = match value {
         0 => None,
-        value if flags & TFD_TIMER_ABSTIME != 0 => Some(when_shown(&world, clock, value)),
-        value => Some(world.now.saturating_add(value)),
+        value if flags & TFD_TIMER_ABSTIME != 0 => Some(when_shown(host, clock, value)),
+        value => Some(now.saturating_add(value)),
     };
     world.set_timer(id, next, interval);
     Ok(())

@@ -56,7 +56,7 @@ unsafe fn list<'a>(fds: *mut pollfd, count: nfds_t) -> &'a mut [pollfd] {
 
 fn poll_for(me: ActorId, fds: &mut [pollfd], span: Option<Nanos>) -> c_int {
     let mut world = lock();
-    let deadline = span.map(|span| world.now.saturating_add(span));
+    let deadline = span.map(|span| world.local_after(span));
     loop {
         let mut objects: Vec<ObjectId> = Vec::new();
         let mut found = 0;
@@ -78,7 +78,7 @@ fn poll_for(me: ActorId, fds: &mut [pollfd], span: Option<Nanos>) -> c_int {
         if found > 0 || span == Some(0) {
             return found;
         }
-        if deadline.is_some_and(|deadline| deadline <= world.now) {
+        if deadline.is_some_and(|deadline| deadline <= world.local_now()) {
             return 0;
         }
         (world, _) = wait_for(world, me, &objects, deadline);

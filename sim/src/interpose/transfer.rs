@@ -60,8 +60,7 @@ impl Call {
                 if !self.may_wait(&mut world) {
                     return Err(EAGAIN);
                 }
-                deadline =
-                    bound_of(self.fd, self.bound).map(|bound| world.now.saturating_add(bound));
+                deadline = bound_of(self.fd, self.bound).map(|bound| world.local_after(bound));
                 waited = true;
             }
             let happened;

@@ -10,6 +10,7 @@ use crate::world::{Due, World};
 
 pub(crate) struct Timer {
     clock: c_int,
+    /// What the own clock of its host counts then.
     next: Option<Nanos>,
     /// Between two expirations; 0 for a timer that expires once.
     interval: Nanos,
@@ -55,13 +56,18 @@ impl World {
         timer.expirations = 0;
         timer.setting += 1;
         let setting = timer.setting;
-        if let Some(next) = next {
-            self.add_timer(next, Due::Timer(id, setting));
+        self.start_timer(id, next, setting);
+    }
+
+    /// `next` is what the own clock of the timer's host counts when it is due.
+    fn start_timer(&mut self, id: ObjectId, next: Option<Nanos>, setting: u64) {
+        if let (Some(clock), Some(next)) = (self.clock_of(id), next) {
+            self.add_timer(clock.when(next), Due::Timer(id, setting));
         }
     }
 
     pub(crate) fn timer_expires(&mut self, id: ObjectId, setting: u64) {
-        let now = self.now;
+        let Some(now) = self.clock_of(id).map(|clock| clock.shows(self.now)) else { return };
         let Ok(Kind::Timer(timer)) = self.kind_mut(id) else { return };
         if timer.setting != setting {
             return;
@@ -77,9 +83,7 @@ impl World {
             _ => timer.expirations += 1,
         }
         timer.next = again;
-        if let Some(next) = again {
-            self.add_timer(next, Due::Timer(id, setting));
-        }
+        self.start_timer(id, again, setting);
         self.touch(id, IN);
     }
 }

@@ -130,6 +130,6 @@ impl World {
         actor.entity = entity(&text);
         actor.subject = actor.entity;
         actor.name = text.clone();
-        self.thread_names.insert(entity(&text), text);
+        self.names.insert(entity(&text), text);
     }
 }

@@ -149,15 +149,15 @@ impl World {
         told.collect()
     }
 
-    /// The threads, tasks, links, faults and places of the run by their entities.
+    /// The threads, tasks, clocks, links, faults and places of the run by their entities.
     fn names_of_entities(&self) -> HashMap<u64, String> {
-        let threads = self.thread_names.iter().map(|(entity, name)| (*entity, name.clone()));
+        let named = self.names.iter().map(|(entity, name)| (*entity, name.clone()));
         let hosts = || self.hosts.iter().map(|host| host.name.as_str());
         let links = hosts().flat_map(|from| {
             hosts().map(move |to| (link_entity(from, to), format!("{from} → {to}")))
         });
         let faults = self.faults.iter().map(|(_, text)| (entity(text), text.clone()));
         let places = self.places.names();
-        threads.chain(self.tasks.names()).chain(links).chain(faults).chain(places).collect()
+        named.chain(self.tasks.names()).chain(links).chain(faults).chain(places).collect()
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::World;
 use super::actor::{ActorId, State, Waits, Wake};
+use super::clocks::Clock;
 use crate::network::HostId;
 use crate::real;
 
@@ -36,7 +37,8 @@ pub(crate) struct Host {
     pub(crate) is_paused: bool,
     pub(crate) has_power: bool,
     pub(crate) cpus: usize,
-    /// How far its wall clock is ahead of the run's, in nanoseconds.
+    pub(crate) clock: Clock,
+    /// How far its date is ahead of its own clock, in nanoseconds.
     pub(crate) clock_ahead: i64,
     /// How many threads had each name.
     pub(crate) threads_named: BTreeMap<String, u64>,
@@ -63,11 +65,17 @@ impl World {
             is_paused: false,
             has_power: true,
             cpus,
+            clock: Clock::new(self.now),
             clock_ahead: 0,
             threads_named: BTreeMap::new(),
             offers: Vec::new(),
         });
-        self.hosts.len() - 1
+        let host = self.hosts.len() - 1;
+        // The first is the scenario's, by whose clock the run is told what happens when.
+        if host > 0 {
+            self.draw_clocks(host);
+        }
+        host
     }
 
     pub(crate) fn host_named(&self, name: &str) -> Option<usize> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::choices::{Chance, Choices, Kind};
-use crate::network::Nanos;
+use crate::network::{MILLISECOND, Nanos};
 
 /// The parameters of one run. Runs differ more from each other when each leaves something out and
 /// exaggerates something else than when all take the middle of everything.
@@ -28,6 +28,10 @@ pub(crate) struct Plan {
     pub(crate) overtake: Chance,
     /// How many processors a host sees.
     pub(crate) cpus: usize,
+    /// How far the clock of a host is too fast or too slow at most, in parts of a million.
+    pub(crate) drift: u32,
+    /// How wrong the date of a host is at most, in nanoseconds.
+    pub(crate) skew: Nanos,
 }
 
 /// The longest time for which a thread that wants to run does not: what a busy machine does to a
@@ -46,6 +50,8 @@ impl Plan {
         slow: Chance::NEVER,
         overtake: Chance::NEVER,
         cpus: 1,
+        drift: 0,
+        skew: 0,
     };
 
     pub(crate) fn draw(choices: &mut Choices) -> Plan {
@@ -67,7 +73,10 @@ impl Plan {
         let pause_most = [20_000, 100_000, 500_000][draw.below(3) as usize];
         let cpus = 1 + draw.below(4) as usize;
         let poll_most = [pause_most, STALL][draw.below(2) as usize];
-        Plan { step, pause, pause_most, stall, poll, poll_most, slow, overtake, cpus }
+        // A bad crystal, and machines that keep their date by NTP, well or badly.
+        let drift = [0, 20, 200][draw.below(3) as usize];
+        let skew = [0, 1, 100, 900][draw.below(4) as usize] * MILLISECOND;
+        Plan { step, pause, pause_most, stall, poll, poll_most, slow, overtake, cpus, drift, skew }
     }
 }
 
@@ -79,7 +88,9 @@ impl fmt::Display for Plan {
         };
         write!(
             f,
-            "{} processors; a call takes {} ns; pauses {} of up to {} µs; stalls {} of the pauses; late polls {} of up to {} µs; slow tasks {}; overtakes {}",
+            "{} processors; a call takes {} ns; pauses {} of up to {} µs; stalls {} of the pauses; \
+             late polls {} of up to {} µs; slow tasks {}; overtakes {}; clocks drift by up to \
+             {} ppm, dates are wrong by up to {} ms",
             self.cpus,
             self.step,
             one_in(self.pause),
@@ -89,6 +100,8 @@ impl fmt::Display for Plan {
             self.poll_most / 1_000,
             one_in(self.slow),
             one_in(self.overtake),
+            self.drift,
+            self.skew / MILLISECOND,
         )
     }
 }

@@ -15,8 +15,9 @@ fn the_date_is_that_of_the_run() {
     check(5, |sim| {
         sim.client("program", || {
             let first = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600);
-            let since = SystemTime::now().duration_since(first).unwrap();
-            assert!(since < Duration::from_secs(1), "{since:?}");
+            let now = SystemTime::now();
+            let away = now.duration_since(first).unwrap_or_else(|error| error.duration());
+            assert!(away < Duration::from_secs(1), "{away:?}");
         });
     });
 }
@@ -110,7 +111,7 @@ fn a_clock_may_be_ahead_and_behind() {
             assert!((3_610..3_612).contains(&ahead), "{ahead}");
             thread::sleep(Duration::from_secs(10));
             let behind = begun - read();
-            assert!((3_578..3_581).contains(&behind), "{behind}");
+            assert!((3_578..3_582).contains(&behind), "{behind}");
             assert!(counted.elapsed() < Duration::from_secs(21));
         });
         sim.set_clock_ahead("program", 3_600);

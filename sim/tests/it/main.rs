@@ -2,6 +2,7 @@
 
 mod buggify;
 mod carrier;
+mod clocks;
 mod descriptors;
 mod faults;
 mod fifos;

@@ -29,6 +29,7 @@ mod pair;
 mod poll;
 mod process;
 mod shortcut;
+mod signal;
 mod socket;
 mod task;
 pub(crate) mod thread;

@@ -110,6 +110,11 @@ impl Objects {
 }
 
 impl Object {
+    /// Whether `host` has a descriptor of it.
+    pub(crate) fn is_of(&self, host: usize) -> bool {
+        self.descriptors.iter().any(|descriptor| descriptor.host == host)
+    }
+
     pub(crate) fn take_waiters(&mut self) -> Vec<ActorId> {
         std::mem::take(&mut self.waiters)
     }

@@ -10,6 +10,7 @@ use crate::properties;
 use crate::run::start_host;
 use crate::world::actor::Waits;
 use crate::world::invariants::Invariant;
+use crate::world::signals::name_of;
 use crate::world::{World, lock, turn};
 
 /// The run that the calling code is part of.
@@ -114,6 +115,51 @@ impl Sim {
         assert!(host != world.running_host(), "liten-sim: `{name}` cannot turn its own power off");
         if world.fault(format!("power off {name}")) {
             world.power_off(host);
+            turn::let_doomed_end(world);
+        }
+    }
+
+    /// Sends a signal to a host, such as `libc::SIGTERM`.
+    ///
+    /// If the host has a handler, one of its threads runs it soon. What it waits for goes on
+    /// afterwards. Without a handler the host ends as by [`crash`](Self::crash), or the signal is
+    /// ignored, stops the host or lets it go on, as the signal says. Nothing happens to a host that
+    /// has ended.
+    ///
+    /// Handlers outlive a crash, because the statics do in which programs note that they have one.
+    /// liten and tokio have a registry in a static: a host that has no handler of its own has that
+    /// of another one. liten tells signals to different hosts apart. tokio hands a signal on to
+    /// every host that listens for it.
+    ///
+    /// # Panics
+    ///
+    /// When there is no host of this name, or the signal ends the caller's own.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use std::thread::sleep;
+    /// use std::time::Duration;
+    ///
+    /// liten_sim::check(100, |sim| {
+    ///     sim.host("server", || serve_until_sigterm());
+    ///     sim.client("client", || client());
+    ///     sleep(Duration::from_millis(sim.random_below(500)));
+    ///     sim.signal("server", 15);
+    /// });
+    /// # fn serve_until_sigterm() {}
+    /// # fn client() {}
+    /// ```
+    pub fn signal(self, name: &str, signum: i32) {
+        let mut world = lock();
+        let host = world.find(name);
+        let is_own = host == world.running_host();
+        assert!(
+            !is_own || !world.ends_by(host, signum),
+            "liten-sim: `{name}` cannot end itself by a signal; it may call `exit`"
+        );
+        if !world.hosts[host].has_ended && world.fault(format!("{} to {name}", name_of(signum))) {
+            world.deliver(host, signum);
             turn::let_doomed_end(world);
         }
     }

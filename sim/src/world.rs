@@ -26,6 +26,7 @@ pub(crate) mod end;
 pub(crate) mod hosts;
 pub(crate) mod invariants;
 pub(crate) mod plan;
+pub(crate) mod signals;
 mod stop;
 pub(crate) mod tasks;
 pub(crate) mod turn;
@@ -72,6 +73,9 @@ pub(crate) struct World {
     pub(crate) places: Places,
     /// What is checked when a thread gives its turn away.
     pub(crate) invariants: Vec<Invariant>,
+    /// What hosts do about signals. A restart changes nothing here, as it does not change the
+    /// statics in which programs note that they have asked for it.
+    pub(crate) actions: BTreeMap<(usize, std::ffi::c_int), libc::sigaction>,
     /// Files that are locked by `flock`, each with its host. A crash unlocks them.
     pub(crate) locked_files: Vec<(usize, std::ffi::c_int)>,
     /// The decision at which the run stops to be looked at.
@@ -189,6 +193,7 @@ impl World {
             sometimes: BTreeMap::new(),
             places: Places::default(),
             invariants: Vec::new(),
+            actions: BTreeMap::new(),
             locked_files: Vec::new(),
             stop_at: u64::MAX,
             stopped: None,

@@ -86,9 +86,15 @@ pub(super) fn as_timespec(time: Nanos) -> timespec {
 
 /// Sleeps until the own clock of the running host counts `until`.
 fn sleep_until(me: ActorId, until: Nanos) {
-    let world = lock();
-    let until = world.when(until);
-    turn::sleep(world, me, Waits::Sleep, Some(until));
+    let mut world = lock();
+    loop {
+        let when = world.when(until);
+        (world, _) = turn::sleep(world, me, Waits::Sleep, Some(when));
+        // A signal ends a wait for the time of its handler.
+        if world.local_now() >= until {
+            break;
+        }
+    }
 }
 
 #[unsafe(no_mangle)]

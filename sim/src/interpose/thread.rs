@@ -146,7 +146,7 @@ unsafe extern "C" fn pthread_join(thread: pthread_t, result: *mut *mut c_void) -
     if world.actors.len() <= other.0 {
         return EINVAL;
     }
-    if world.actors[other.0].state != State::Ended {
+    while world.actors[other.0].state != State::Ended {
         world.actors[other.0].joiner = Some(me);
         (world, _) = turn::sleep(world, me, Waits::Join(other), None);
     }

@@ -1,7 +1,7 @@
 //! A thread of the run.
 
 use std::cell::Cell;
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 
 use libc::pthread_t;
 
@@ -41,6 +41,9 @@ pub(crate) struct Actor {
     /// Its host has crashed, and it ends at its next call at which it may.
     pub(crate) is_doomed: bool,
     pub(crate) calls_after_crash: u32,
+    /// Signals whose handlers it is to run.
+    pub(crate) signals: Vec<c_int>,
+    pub(crate) is_handling: bool,
 }
 
 // SAFETY: the pointer is what the thread returned. It is handed to the thread that joins it and
@@ -115,6 +118,8 @@ impl World {
             may_end: true,
             is_doomed: false,
             calls_after_crash: 0,
+            signals: Vec::new(),
+            is_handling: false,
         });
         self.name_actor(id, "thread");
         self.ready.push_back(id);

@@ -177,7 +177,7 @@ impl World {
 }
 
 impl super::actor::Actor {
-    fn is_alive(&self) -> bool {
+    pub(crate) fn is_alive(&self) -> bool {
         !matches!(self.state, State::Ended | State::Crashed)
     }
 }

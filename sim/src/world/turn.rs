@@ -6,6 +6,7 @@
 use super::actor::{Actor, ActorId, State, Waits, Wake, current, set_current};
 use super::invariants;
 use super::plan::STALL;
+use super::signals::run_handlers;
 use super::stop::stop;
 use super::tasks::Touch;
 use super::{Due, Guard, World, count_progress, lock};
@@ -94,6 +95,7 @@ fn begin_step(mut world: Guard, me: ActorId, may_end: bool) -> Guard {
     } else if world.now - world.turn_began > SLICE && !world.ready.is_empty() {
         world = yield_turn(world, me);
     }
+    world = run_handlers(world, me);
     // While the thread did not run, its host may have crashed.
     let is_doomed = world.actors[me.0].is_doomed;
     world.actors[me.0].may_end = true;
@@ -150,7 +152,7 @@ pub(crate) fn sleep(
     }
     let world = give_away(world, me);
     let wake = world.actors[me.0].wake;
-    (world, wake)
+    (run_handlers(world, me), wake)
 }
 
 /// Lets every other ready actor run first.

@@ -10,5 +10,6 @@ mod invariants;
 mod machine;
 mod reports;
 mod runtimes;
+mod signals;
 mod sockets;
 mod threads;

@@ -10,6 +10,8 @@ mod asleep;
 mod baton;
 mod check;
 mod choices;
+#[cfg(feature = "history")]
+mod history;
 mod interpose;
 mod network;
 mod objects;
@@ -24,6 +26,8 @@ mod scenario;
 mod world;
 
 pub use check::{Check, check};
+#[cfg(feature = "history")]
+pub use history::{History, Model, NotLinearizable, Pending};
 pub use preempt::Preempt;
 #[doc(hidden)]
 pub use program::run_program;

@@ -161,6 +161,11 @@ fn wait_for_clients() {
     while !world.clients_ended() {
         (world, _) = turn::sleep(world, ActorId(0), Waits::Clients, None);
     }
+    let checks = std::mem::take(&mut world.last_checks);
+    drop(world);
+    if let Some(why) = checks.into_iter().find_map(|check| check()) {
+        lock().end_failed(why);
+    }
 }
 
 fn note_panic(info: &PanicHookInfo<'_>) {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::choices::{Chance, Kind, entity};
+#[cfg(feature = "history")]
+use crate::history::{History, Model};
 use crate::network::Nanos;
 use crate::properties;
 use crate::run::start_host;
@@ -378,6 +380,57 @@ impl Sim {
                 format!("not at rest {within:?} after all disturbances ended: {}", left.join(", "));
             world.end_stuck(message);
         }
+    }
+
+    /// Makes a history of an object that is `initial` at first. The run fails at its end if no
+    /// single object could have given the answers.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use liten_sim::Model;
+    ///
+    /// #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    /// struct Lock(bool);
+    ///
+    /// impl Model for Lock {
+    ///     /// Whether it is to be locked.
+    ///     type Operation = bool;
+    ///     /// Whether that was done.
+    ///     type Output = bool;
+    ///
+    ///     fn apply(&mut self, locked: &bool) -> bool {
+    ///         std::mem::replace(&mut self.0, *locked) != *locked
+    ///     }
+    /// }
+    ///
+    /// liten_sim::check(100, |sim| {
+    ///     sim.host("server", || server());
+    ///     let history = sim.history("lock", Lock(false));
+    ///     for client in ["one", "two"] {
+    ///         let history = history.clone();
+    ///         sim.client(client, move || {
+    ///             let asked = history.call(client, true);
+    ///             // After a timeout nobody knows, and `asked` is dropped.
+    ///             if let Ok(got) = ask_server(true) {
+    ///                 asked.returned(got);
+    ///             }
+    ///         });
+    ///     }
+    /// });
+    /// # fn server() {}
+    /// # fn ask_server(_: bool) -> Result<bool, ()> { Err(()) }
+    /// ```
+    #[cfg(feature = "history")]
+    pub fn history<M>(self, name: &str, initial: M) -> History<M>
+    where
+        M: Model<Operation: Send, Output: Send> + Send + Sync + 'static,
+    {
+        let history = History::new(name, initial);
+        let last = history.clone();
+        let check = move || last.check().err().map(|error| error.to_string());
+        lock().last_checks.push(Box::new(check));
+        history
     }
 
     /// Whether the main function of a host has returned, or the host has crashed or lost its power.

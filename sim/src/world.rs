@@ -70,6 +70,8 @@ pub(crate) struct World {
     pub(crate) prefixes: Vec<(u64, u64)>,
     pub(crate) faults: Vec<(Nanos, String)>,
     pub(crate) sometimes: BTreeMap<String, bool>,
+    /// What is looked at when the run has come to its end. Each returns why it fails.
+    pub(crate) last_checks: Vec<LastCheck>,
     pub(crate) places: Places,
     /// What is checked when a thread gives its turn away.
     pub(crate) invariants: Vec<Invariant>,
@@ -85,6 +87,9 @@ pub(crate) struct World {
     /// The virtual time at which a run is over in any case.
     pub(crate) limit: Nanos,
 }
+
+/// A question at the end of the run: why it fails, if it does.
+pub(crate) type LastCheck = Box<dyn FnOnce() -> Option<String> + Send>;
 
 /// What happens when its time has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -193,6 +198,7 @@ impl World {
             sometimes: BTreeMap::new(),
             places: Places::default(),
             invariants: Vec::new(),
+            last_checks: Vec::new(),
             actions: BTreeMap::new(),
             locked_files: Vec::new(),
             stop_at: u64::MAX,

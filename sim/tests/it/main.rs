@@ -6,6 +6,7 @@ mod clocks;
 mod descriptors;
 mod faults;
 mod fifos;
+mod history;
 mod invariants;
 mod machine;
 mod reports;

@@ -209,6 +209,8 @@ fn axum_ends_its_streams_gracefully_when_interrupted() {
         // Not cut off: curl has seen the end of the body.
         assert!(listener.curl.wait().unwrap().success());
     }
-    let lines = server.example.success();
+    // A stream of HTTP/2 is a task of its own, and the end of its connection does not wait for it.
+    let mut lines = server.example.success();
+    lines.sort();
     assert_eq!(lines, ["a listener has left", "a listener has left", "bye"]);
 }

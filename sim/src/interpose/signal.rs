@@ -4,8 +4,8 @@ use std::ffi::c_int;
 use std::mem::zeroed;
 
 use libc::{
-    EINVAL, SA_RESTART, SIG_DFL, SIG_ERR, SIGBUS, SIGFPE, SIGILL, SIGKILL, SIGSEGV, SIGSTOP,
-    SIGTRAP, sigaction as Action, sighandler_t,
+    EINVAL, SA_RESTART, SIG_DFL, SIG_ERR, SIGBUS, SIGFPE, SIGILL, SIGKILL, SIGPIPE, SIGSEGV,
+    SIGSTOP, SIGTRAP, sigaction as Action, sighandler_t,
 };
 
 use super::fail;
@@ -14,9 +14,10 @@ use crate::world::actor::current;
 use crate::world::lock;
 
 /// Whether the calling thread asks about a signal of the run. Those that an instruction causes are
-/// the system's.
+/// the system's, and so is that of a write to a pipe without a reader: standard output is real.
 fn is_of_run(signal: c_int) -> bool {
-    !matches!(signal, SIGBUS | SIGFPE | SIGILL | SIGSEGV | SIGTRAP) && current().is_some()
+    let is_of_system = matches!(signal, SIGBUS | SIGFPE | SIGILL | SIGPIPE | SIGSEGV | SIGTRAP);
+    !is_of_system && current().is_some()
 }
 
 /// Sets what the running host does about a signal. Returns what it did before.

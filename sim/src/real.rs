@@ -125,6 +125,7 @@ real! {
     fn pthread_getname_np(thread: pthread_t, name: *mut c_char, length: size_t) -> c_int;
     fn pthread_setname_np(thread: pthread_t, name: *const c_char) -> c_int;
     fn pthread_sigmask(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int;
+    fn raise(signal: c_int) -> c_int;
     fn read(fd: c_int, into: *mut c_void, length: size_t) -> ssize_t;
     fn readv(fd: c_int, parts: *const iovec, count: c_int) -> ssize_t;
     fn recvfrom(fd: c_int, into: *mut c_void, length: size_t, flags: c_int, address: *mut sockaddr,

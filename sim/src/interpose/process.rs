@@ -1,15 +1,16 @@
 //! This process and others: the numbers by which the system knows it and its threads, which differ
-//! from run to run, so that hosts have others; new processes and signals, which a run does not
-//! have.
+//! from run to run, so that hosts have others; signals to itself; new processes, which a run does
+//! not have.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-use libc::{ENOSYS, cpu_set_t, pid_t, pthread_t, size_t};
+use libc::{EINVAL, ENOSYS, cpu_set_t, pid_t, pthread_t, size_t};
 
-use super::answer;
+use super::signal::is_signal;
+use super::{answer, fail};
 use crate::real;
 use crate::world::actor::current;
-use crate::world::lock;
+use crate::world::{lock, signals, turn};
 
 /// The number of the first host's process. No process of a system starts with one that another
 /// program knows.
@@ -67,12 +68,35 @@ unsafe extern "C" fn sched_setaffinity(
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn kill(process: pid_t, signal: c_int) -> c_int {
-    if signal != 0 {
-        refuse("a signal to a process");
+unsafe extern "C" fn kill(target: pid_t, signal: c_int) -> c_int {
+    if let Some(own) = process() {
+        if target == own {
+            return to_itself(signal).unwrap_or(0);
+        }
+        refuse("a signal to another process");
     }
     // SAFETY: the call takes no pointers.
-    unsafe { real::kill(process, signal) }
+    unsafe { real::kill(target, signal) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn raise(signal: c_int) -> c_int {
+    // SAFETY: the call takes no pointers.
+    to_itself(signal).unwrap_or_else(|| unsafe { real::raise(signal) })
+}
+
+/// A signal of the calling thread to its own host. The thread has handled it when this returns.
+fn to_itself(signal: c_int) -> Option<c_int> {
+    let me = turn::step()?;
+    Some(match signal {
+        // A question whether there is such a process.
+        0 => 0,
+        signal if is_signal(signal) => {
+            signals::raise(lock(), me, signal);
+            0
+        }
+        _ => fail(EINVAL),
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -20,10 +20,13 @@ fn is_of_run(signal: c_int) -> bool {
     !is_of_system && current().is_some()
 }
 
+pub(super) fn is_signal(number: c_int) -> bool {
+    (1..=libc::SIGRTMAX()).contains(&number)
+}
+
 /// Sets what the running host does about a signal. Returns what it did before.
 fn exchange(signal: c_int, new: Option<Action>) -> Option<Action> {
-    let is_signal = (1..=libc::SIGRTMAX()).contains(&signal);
-    if !is_signal || (new.is_some() && matches!(signal, SIGKILL | SIGSTOP)) {
+    if !is_signal(signal) || (new.is_some() && matches!(signal, SIGKILL | SIGSTOP)) {
         return None;
     }
     let mut world = lock();

@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use libc::{SA_RESETHAND, SA_SIGINFO, SIG_DFL, SIG_IGN, sigaction, siginfo_t};
 
 use super::actor::{ActorId, State, Waits, Wake};
-use super::{Guard, World, lock};
+use super::{Guard, World, lock, turn};
 use crate::objects::unix::UnixState;
 use crate::objects::{Kind, ObjectId};
 
@@ -146,6 +146,30 @@ impl World {
         };
         let reader = reader.and_then(|reader| self.objects.get(reader));
         reader.is_some_and(|reader| !reader.is_of(actor.host))
+    }
+}
+
+/// Delivers a signal that the calling thread sends to its own host.
+pub(crate) fn raise(mut world: Guard, me: ActorId, signal: c_int) {
+    let host = world.actors[me.0].host;
+    match world.effect_of(host, signal) {
+        Effect::Nothing => {}
+        Effect::End => {
+            // It is no way for a client to come to its end, and none for the run's first process.
+            if host == 0 || world.hosts[host].is_client {
+                world.end_failed(format!("the program ended itself by {}", name_of(signal)));
+            }
+            drop(world);
+            turn::exit_host(0);
+        }
+        Effect::Stop => {
+            world.hosts[host].is_paused = true;
+            turn::yield_turn(world, me);
+        }
+        Effect::Handler => {
+            world.actors[me.0].signals.push(signal);
+            run_handlers(world, me);
+        }
     }
 }
 

@@ -223,6 +223,55 @@ fn a_signal_to_one_of_several_hosts_is_not_the_others() {
 }
 
 #[test]
+fn a_program_signals_itself() {
+    check(5, |sim| {
+        sim.client("program", || {
+            handle(SIGUSR2, count);
+            // SAFETY: the calls take no pointers.
+            unsafe {
+                assert_eq!(libc::raise(SIGUSR2), 0);
+                assert_eq!(HANDLED.load(SeqCst), 1);
+                assert_eq!(libc::kill(libc::getpid(), SIGUSR2), 0);
+                assert_eq!(HANDLED.load(SeqCst), 2);
+                assert_eq!(libc::kill(libc::getpid(), 0), 0);
+                assert_eq!(libc::raise(1_000), -1);
+            }
+            // SAFETY: as above.
+            thread::spawn(|| unsafe { libc::raise(SIGUSR2) }).join().unwrap();
+            assert_eq!(HANDLED.load(SeqCst), 3);
+        });
+        // SAFETY: as above. It is killed by it.
+        sim.host("server", || assert_eq!(unsafe { libc::raise(SIGTERM) }, 1, "it lives"));
+        sleep(SECOND);
+        assert!(sim.has_ended("server"));
+    });
+}
+
+#[test]
+fn a_client_that_ends_itself_by_a_signal_fails() {
+    let said = report(|| {
+        check(1, |sim| {
+            // SAFETY: the call takes no pointers.
+            sim.client("program", || assert_eq!(unsafe { libc::raise(SIGTERM) }, 1, "it lives"));
+        });
+    });
+    says(&said, &["host program", "the program ended itself by SIGTERM"]);
+}
+
+#[test]
+fn a_signal_to_another_process_is_refused() {
+    let said = report(|| {
+        check(1, |sim| {
+            // SAFETY: the call takes no pointers.
+            sim.client("program", || {
+                assert_eq!(unsafe { libc::kill(1, SIGTERM) }, 1, "it goes on")
+            });
+        });
+    });
+    says(&said, &["a signal to another process, which a simulation does not have"]);
+}
+
+#[test]
 fn a_signal_is_a_fault_that_the_report_names() {
     let said = report(|| {
         check(5, |sim| {

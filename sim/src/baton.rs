@@ -128,8 +128,8 @@ impl Baton {
         } else {
             self.hand_over(next);
         }
-        // Acquire: pairs with the Release of `set`. Whoever asks keeps the world, so that no thread
-        // can have been given the turn meanwhile.
+        // Acquire: pairs with the Release of `set`. The thread that asks keeps the world, so that
+        // no thread can have been given the turn meanwhile.
         while self.0.word.load(Ordering::Acquire) == TELL {
             self.tell();
             // SAFETY: the caller is on its own kernel thread, which was asked, and no thread goes
@@ -171,7 +171,7 @@ impl Baton {
             next.pass();
             die();
         }
-        // The caller's own kernel thread waits, and nobody needs it any more.
+        // The caller's own kernel thread waits, and is not needed any more.
         self.kill();
         if next.may_move() {
             // SAFETY: the caller has the turn and is never gone on with, and `next` is left.
@@ -287,14 +287,10 @@ impl Baton {
         let time = time.as_ref().map_or(0, |time| from_ref(time) as c_long);
         let address = from_ref(&self.0.word) as c_long;
         let operation = c_long::from(operation | FUTEX_PRIVATE_FLAG);
-        // The thread may be between a failed call and its look at the reason. SAFETY: the word is
-        // never freed. A null timeout means for ever. The place of `errno` is this thread's.
-        unsafe {
-            let place = libc::__errno_location();
-            let errno = *place;
+        // SAFETY: the word is never freed. A null timeout means for ever.
+        real::keeping_errno(|| unsafe {
             real::syscall(SYS_futex, address, operation, c_long::from(value), time, 0, 0);
-            *place = errno;
-        }
+        });
     }
 }
 

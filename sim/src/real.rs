@@ -38,6 +38,19 @@ fn next(cache: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
     found
 }
 
+/// Calls `f`, and leaves `errno` as it was: the thread may be between a failed call of its own and
+/// its look at the reason.
+pub(crate) fn keeping_errno<T>(f: impl FnOnce() -> T) -> T {
+    // SAFETY: the place is this thread's, and moves with it.
+    let place = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let errno = unsafe { *place };
+    let result = f();
+    // SAFETY: as above.
+    unsafe { *place = errno };
+    result
+}
+
 macro_rules! real {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
         $(pub(crate) unsafe fn $name($($argument: $type),*) -> $result {

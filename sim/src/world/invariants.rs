@@ -7,6 +7,7 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{Guard, Inside, lock};
+use crate::real;
 use crate::run::told_by;
 
 /// A condition of the scenario, with its name.
@@ -43,7 +44,7 @@ pub(crate) fn checked(mut world: Guard) -> Guard {
     // What it calls is the C library's own: it makes no step, and disturbs nothing.
     let inside = Inside::new();
     drop(world);
-    let violation = invariants.iter().find_map(Invariant::violation);
+    let violation = real::keeping_errno(|| invariants.iter().find_map(Invariant::violation));
     let mut world = lock();
     drop(inside);
     if let Some(violation) = violation {

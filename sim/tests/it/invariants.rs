@@ -159,3 +159,18 @@ fn a_run_with_one_is_the_same_as_without() {
         assert_eq!(hash(&without), hash(&with), "the hashes of one seed");
     }
 }
+
+#[test]
+fn the_reason_of_a_failed_call_stays() {
+    check(5, |sim| {
+        sim.invariant("asks for a file that is not there", || std::fs::read("/nowhere").is_err());
+        sim.client("program", || {
+            // SAFETY: the place is this thread's, and the call takes no arguments.
+            unsafe {
+                *libc::__errno_location() = libc::EXDEV;
+                libc::sched_yield();
+                assert_eq!(*libc::__errno_location(), libc::EXDEV);
+            }
+        });
+    });
+}

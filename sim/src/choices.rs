@@ -144,7 +144,7 @@ impl Draw {
 
 pub(crate) struct Choices {
     seed: u64,
-    counts: HashMap<(Kind, u64), u64, BuildHasherDefault<KeyHasher>>,
+    counts: Table<(Kind, u64), u64>,
     /// Disturbances that do not happen; with `only`, the ones that alone may.
     keys: BTreeSet<Key>,
     only: bool,
@@ -161,7 +161,7 @@ impl Choices {
     /// `keys` are the disturbances that do not happen or, with `only`, the ones that alone may.
     /// None of a kind in `calm` happens.
     pub(crate) fn new(seed: u64, keys: BTreeSet<Key>, only: bool, calm: BTreeSet<Kind>) -> Self {
-        let counts = HashMap::default();
+        let counts = Table::default();
         Self {
             seed,
             counts,
@@ -248,6 +248,9 @@ pub(crate) fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
 }
+
+/// A table whose order decides nothing.
+pub(crate) type Table<K, V> = HashMap<K, V, BuildHasherDefault<KeyHasher>>;
 
 /// Std's default hasher takes its keys from `getrandom`, which this package answers from here.
 #[derive(Default)]

@@ -28,11 +28,10 @@ mod compare;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::hash::BuildHasherDefault;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use crate::choices::{Choices, KeyHasher};
+use crate::choices::{Choices, Table};
 use datagram::Datagrams;
 use events::{EventKey, Events};
 use link::Path;
@@ -144,9 +143,6 @@ enum Event {
     /// No host answered when this one asked for the neighbour's hardware address.
     Unreachable(SocketId, SocketAddr),
 }
-
-/// A table whose order decides nothing.
-type Table<K, V> = HashMap<K, V, BuildHasherDefault<KeyHasher>>;
 
 pub(crate) struct Network {
     hosts: Vec<Host>,

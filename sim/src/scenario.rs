@@ -360,8 +360,7 @@ impl Sim {
     pub fn settle(self, within: Duration) {
         let mut world = lock();
         world.record("settle".to_owned());
-        world.choices.be_calm();
-        world.tasks.be_calm();
+        world.be_calm();
         world.network.change_links(|link| {
             link.partitioned = false;
             link.held = false;
@@ -411,7 +410,7 @@ impl Sim {
     ///         let history = history.clone();
     ///         sim.client(client, move || {
     ///             let asked = history.call(client, true);
-    ///             // After a timeout nobody knows, and `asked` is dropped.
+    ///             // After a timeout it is not known, and `asked` is dropped.
     ///             if let Ok(got) = ask_server(true) {
     ///                 asked.returned(got);
     ///             }

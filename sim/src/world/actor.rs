@@ -77,6 +77,13 @@ pub(crate) enum Waits {
     Clients,
 }
 
+impl Waits {
+    /// Whether the run itself holds the actor up, by a time of its own.
+    pub(crate) fn are_of_a_disturbance(&self) -> bool {
+        matches!(self, Waits::Pause | Waits::Late)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wake {
     Ready,

@@ -134,8 +134,12 @@ impl World {
         match due {
             Due::Wait(actor, _) => {
                 let actor = &self.actors[actor.0];
-                let is_of_run =
-                    matches!(actor.state, State::Blocked(Waits::Pause | Waits::Clients));
+                let is_of_run = match &actor.state {
+                    State::Blocked(waits) => {
+                        waits.are_of_a_disturbance() || *waits == Waits::Clients
+                    }
+                    _ => false,
+                };
                 actor.host == host && !is_of_run
             }
             Due::Timer(object, _) => {

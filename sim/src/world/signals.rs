@@ -12,6 +12,7 @@ use super::actor::{ActorId, State, Waits, Wake};
 use super::{Guard, World, lock, turn};
 use crate::objects::unix::UnixState;
 use crate::objects::{Kind, ObjectId};
+use crate::real;
 
 /// What a signal does to a host.
 enum Effect {
@@ -100,7 +101,7 @@ impl World {
         }
         match actor.state {
             // What the run does to the thread has an end of its own.
-            State::Blocked(Waits::Pause | Waits::Late) => {}
+            State::Blocked(ref waits) if waits.are_of_a_disturbance() => {}
             State::Blocked(Waits::Futex(address)) => {
                 self.leave_futex(address, id);
                 self.make_ready(id, Wake::Ready);
@@ -177,12 +178,8 @@ pub(crate) fn raise(mut world: Guard, me: ActorId, signal: c_int) {
 pub(crate) fn run_handlers(mut world: Guard, me: ActorId) -> Guard {
     while let Some((signal, action)) = world.next_signal(me) {
         drop(world);
-        // SAFETY: the place of `errno` is this thread's.
-        let errno = unsafe { *libc::__errno_location() };
         // SAFETY: the program has given this function for the signal.
-        unsafe { call(&action, signal) };
-        // SAFETY: as above.
-        unsafe { *libc::__errno_location() = errno };
+        real::keeping_errno(|| unsafe { call(&action, signal) });
         world = lock();
         world.actors[me.0].is_handling = false;
     }

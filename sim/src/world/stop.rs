@@ -22,8 +22,7 @@ pub(super) fn stop(mut world: Guard) -> Guard {
     waits.extend(world.network.under_way());
     waits.extend(world.next_things());
     world.stopped = Some(ChildReport { waits, ..world.report(Outcome::Stopped, message) });
-    world.choices.be_calm();
-    world.tasks.be_calm();
+    world.be_calm();
     let running = world.running;
     world.actors[running.0].next_host = Some(0);
     drop(world);

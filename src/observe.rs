@@ -73,7 +73,7 @@ pub(crate) struct Observer {
     slow_polls: Arc<SlowPolls>,
     blocked: BlockedPolls,
     /// The whole program runs in it.
-    simulation: Option<Simulation>,
+    simulation: Simulation,
 }
 
 impl Observer {
@@ -140,7 +140,7 @@ impl Observer {
 
     /// Under a simulation, `scheduler` is observed from its beginning to its end.
     pub(crate) fn begin(&self, scheduler: &Shared) {
-        if self.simulation.is_some() {
+        if self.simulation.is_there() {
             scheduler.begin_observation(|_| ());
         }
     }
@@ -157,7 +157,7 @@ impl Observer {
 
     /// Each that has begun to record `scheduler` stops once; the last one ends the recording.
     pub(crate) fn stop_recording(&self, scheduler: &Shared) {
-        scheduler.end_observation(|| self.recorder.stop() && self.simulation.is_none());
+        scheduler.end_observation(|| self.recorder.stop() && !self.simulation.is_there());
     }
 
     /// How long polls of the workers took, and how long tasks were ready before them.
@@ -197,16 +197,12 @@ impl Probe for Observer {
     }
 
     fn happened_outside(&self, event: TaskEvent) {
-        if let Some(simulation) = self.simulation {
-            simulation.happened(event);
-        }
+        self.simulation.happened(event);
         self.recorder.happened_outside(Event::of(event));
     }
 
     fn spawned_outside(&self, task: RunningTask, future: FutureType) {
-        if let Some(simulation) = self.simulation {
-            simulation.spawned(task, future);
-        }
+        self.simulation.spawned(task, future);
         self.recorder.happened_outside(Event::Spawn(task));
     }
 

@@ -41,13 +41,11 @@ pub(crate) fn show(handle: &Handle) {
     if let Some(page) = PAGE.get_or_init(open) {
         page.observe(handle);
     }
-    if let Some(simulation) = Simulation::of_process() {
-        simulation.offer(WeakHandle::new(handle), |runtime| {
-            if let Some(handle) = runtime.upgrade() {
-                eprintln!("{}", handle.dump_with_trees(LONGEST_LOOK));
-            }
-        });
-    }
+    Simulation::of_process().offer(WeakHandle::new(handle), |runtime| {
+        if let Some(handle) = runtime.upgrade() {
+            eprintln!("{}", handle.dump_with_trees(LONGEST_LOOK));
+        }
+    });
 }
 
 fn open() -> Option<Server> {

@@ -7,7 +7,7 @@
 //! and "the ninth call of the second worker" does not.
 //!
 //! The simulation is found by asking the C library for a value that no system has. Outside of a simulation,
-//! that is one call for each runtime with workers, and nothing after it.
+//! that is a call or two for each runtime, and nothing after it.
 //!
 //! Rejected: a feature, which each package between the program and liten would have to hand on; and a symbol
 //! that the simulation defines, because without a simulation it would be undefined.
@@ -44,42 +44,45 @@ struct Calls {
 /// Writes what there is to see to standard error. The argument is the one that it was offered with.
 type Look = unsafe extern "C" fn(*const c_void);
 
+/// The simulation that this process is a part of, if it is. Otherwise nothing happens here.
 #[derive(Clone, Copy)]
-pub(crate) struct Simulation(&'static Calls);
+pub(crate) struct Simulation(Option<&'static Calls>);
 
 impl Simulation {
-    /// The simulation that this process is a part of.
-    pub(crate) fn of_process() -> Option<Self> {
+    pub(crate) fn of_process() -> Self {
         let calls = std::ptr::with_exposed_provenance::<Calls>(address());
         // SAFETY: the address is null, or the simulation has answered the key, with that of a static of this
         // type.
-        unsafe { calls.as_ref() }.map(Self)
+        Self(unsafe { calls.as_ref() })
+    }
+
+    pub(super) fn is_there(self) -> bool {
+        self.0.is_some()
     }
 
     /// This thread is a worker's.
     pub(super) fn worker_begins(self) {
-        // SAFETY: as in `tell`; the name is empty.
-        unsafe { (self.0.tell)(WORKER, 0, "".as_ptr(), 0, 0) };
+        self.tell(WORKER, 0, "", 0);
     }
 
     pub(super) fn happened(self, event: TaskEvent) {
         if let TaskEvent::Woken(task) = event {
-            self.tell(WOKEN, task, "", 0);
+            self.tell(WOKEN, task.id().to_bits(), "", 0);
         }
     }
 
     pub(super) fn spawned(self, task: RunningTask, future: FutureType) {
-        self.tell(SPAWNED, task, future.name(), future.size());
+        self.tell(SPAWNED, task.id().to_bits(), future.name(), future.size());
     }
 
     /// A poll is about to begin. This returns when the simulation lets the thread go on.
     pub(super) fn poll_begins(self, task: RunningTask) {
-        self.tell(POLLED, task, "", 0);
+        self.tell(POLLED, task.id().to_bits(), "", 0);
     }
 
     pub(super) fn poll_ends(self, task: RunningTask, outcome: Polled) {
         if outcome == Polled::Ready {
-            self.tell(ENDED, task, "", 0);
+            self.tell(ENDED, task.id().to_bits(), "", 0);
         }
     }
 
@@ -99,14 +102,16 @@ impl Simulation {
             let Offer(subject, print) = unsafe { &*offer.cast::<Offer<T>>() };
             print(subject);
         }
+        let Some(calls) = self.0 else { return };
         let offer = Box::leak(Box::new(Offer(subject, print)));
         // SAFETY: the offer is leaked, so `look` may be called with its address at any time.
-        unsafe { (self.0.offer)(look::<T>, std::ptr::from_ref(offer).cast()) };
+        unsafe { (calls.offer)(look::<T>, std::ptr::from_ref(offer).cast()) };
     }
 
-    fn tell(self, what: u32, task: RunningTask, name: &str, size: usize) {
+    fn tell(self, what: u32, task: u64, name: &str, size: usize) {
+        let Some(calls) = self.0 else { return };
         // SAFETY: the name is readable for its length during the call. The function has no other conditions.
-        unsafe { (self.0.tell)(what, task.id().to_bits(), name.as_ptr(), name.len(), size) };
+        unsafe { (calls.tell)(what, task, name.as_ptr(), name.len(), size) };
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) struct WorkerObserver {
     /// The poll began then.
     polled_at: Cell<Instant>,
     samples: Samples,
-    simulation: Option<Simulation>,
+    simulation: Simulation,
 }
 
 impl WorkerObserver {
@@ -34,11 +34,9 @@ impl WorkerObserver {
         histograms: Arc<Histograms>,
         worker: usize,
         polls: u64,
-        simulation: Option<Simulation>,
+        simulation: Simulation,
     ) -> Self {
-        if let Some(simulation) = simulation {
-            simulation.worker_begins();
-        }
+        simulation.worker_begins();
         let samples = Samples::new(histograms, worker, polls);
         let polled_at = Cell::new(clock::now());
         Self { recorder, worker, ring: RefCell::new(None), polled_at, samples, simulation }
@@ -60,7 +58,7 @@ impl WorkerObserver {
 
 impl WorkerProbe for WorkerObserver {
     fn is_on(&self) -> bool {
-        self.samples.is_on() || self.ring.borrow().is_some() || self.simulation.is_some()
+        self.samples.is_on() || self.ring.borrow().is_some() || self.simulation.is_there()
     }
 
     /// Takes part in the recording that is under way.
@@ -82,9 +80,7 @@ impl WorkerProbe for WorkerObserver {
     }
 
     fn happened(&self, event: TaskEvent) {
-        if let Some(simulation) = self.simulation {
-            simulation.happened(event);
-        }
+        self.simulation.happened(event);
         if matches!(event, TaskEvent::Panicked(_)) && !self.records() {
             // A panic is recorded also in the step in which the recording has begun.
             return self.recorder.happened_outside(Event::of(event));
@@ -97,9 +93,7 @@ impl WorkerProbe for WorkerObserver {
     }
 
     fn spawned(&self, task: RunningTask, future: FutureType) {
-        if let Some(simulation) = self.simulation {
-            simulation.spawned(task, future);
-        }
+        self.simulation.spawned(task, future);
         let now = clock::now();
         self.samples.ready(task.id(), now);
         self.push(now, now, |_| Event::Spawn(task));
@@ -108,9 +102,7 @@ impl WorkerProbe for WorkerObserver {
     /// The clock is not read where the last poll ended: a wake may have come since, and the poll that it
     /// leads to is found by the times of both.
     fn poll_begins(&self, task: RunningTask, polls: u64) {
-        if let Some(simulation) = self.simulation {
-            simulation.poll_begins(task);
-        }
+        self.simulation.poll_begins(task);
         let now = clock::now();
         self.polled_at.set(now);
         self.samples.poll_begins(task.id(), now, polls);
@@ -125,9 +117,7 @@ impl WorkerProbe for WorkerObserver {
             self.ring.replace(None);
         }
         self.samples.poll_ends(now.saturating_duration_since(since), polls, queued);
-        if let Some(simulation) = self.simulation {
-            simulation.poll_ends(task, outcome);
-        }
+        self.simulation.poll_ends(task, outcome);
     }
 
     fn slept(&self, since: Instant, now: Instant, polls: u64) {

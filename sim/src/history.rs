@@ -58,7 +58,7 @@ pub trait Model: Clone + Eq + Hash + Debug {
 ///
 /// The history is *linearizable* if there is an order of all operations that a single object could
 /// have done one by one, in which no operation stands before one that had ended when it began. An
-/// operation whose answer nobody got may have been done at any later time, or not at all.
+/// operation whose answer no client got may have been done at any later time, or not at all.
 ///
 /// A history that [`Sim::history`](crate::Sim::history) makes is checked at the end of the run.
 /// [`check`](Self::check) looks at once. To look takes longer the more operations are under way at
@@ -125,8 +125,8 @@ struct Moment {
     time: Nanos,
 }
 
-/// An operation whose answer is still to come. Dropped, it stays one: nobody knows whether it was
-/// done.
+/// An operation whose answer is still to come. Dropped, it stays one: it is not known whether
+/// it was done.
 #[must_use = "an operation without an answer may have been done or not"]
 pub struct Pending<M: Model> {
     history: History<M>,

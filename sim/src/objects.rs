@@ -72,7 +72,7 @@ pub(crate) struct Objects {
     of_descriptor: Vec<Option<ObjectId>>,
     of_socket: Vec<Option<ObjectId>>,
     pub(crate) pipes: Vec<Pipe>,
-    /// Named pipes that somebody has open.
+    /// Named pipes that are open.
     pub(crate) fifos: BTreeMap<Place, PipeId>,
     /// By host and name. A path whose socket is closed stays, without one.
     pub(crate) unix_names: BTreeMap<(usize, Vec<u8>), Option<ObjectId>>,

@@ -207,6 +207,12 @@ impl World {
         }
     }
 
+    /// From now on no disturbance happens but the faults that the scenario asks for.
+    pub(crate) fn be_calm(&mut self) {
+        self.choices.be_calm();
+        self.tasks.be_calm();
+    }
+
     /// Lets `due` happen at `when`.
     pub(crate) fn add_timer(&mut self, when: Nanos, due: Due) {
         self.timers_made += 1;

@@ -1,7 +1,7 @@
 //! The turn goes to another thread without the kernel.
 //!
 //! A thread that gives the turn away leaves its registers on its stack, and in its [`Place`] where
-//! that stack is and where its thread-local memory is. Whoever goes on with it finds all there. The
+//! that stack is and where its thread-local memory is. A thread that goes on with it finds all there. The
 //! kernel knows nothing of it: for it one thread runs, the carrier, and the others wait. So what
 //! the C library and the compiler reach by the thread's own memory belongs to the thread, and what
 //! the kernel keeps for each of its threads belongs to the carrier.
@@ -9,18 +9,18 @@
 //! | what | whose | why that is right |
 //! |---|---|---|
 //! | registers that a call keeps, MXCSR, the control word of the x87 | the thread's | they are saved and loaded |
-//! | other registers, vectors | nobody's | a switch is a call, which changes them |
+//! | other registers, vectors | no thread's | a switch is a call, which changes them |
 //! | thread-locals of Rust and C, `errno`, `pthread_self`, values by keys, caches of allocators | the thread's | they lie in its thread-local memory, which moves with it; so an address that was taken before a switch is right after it |
 //! | the stack and its guard, unwinding, panics, scopes, `setjmp` | the thread's | each runs on the stack that the C library gave it, and no frame spans two of them |
 //! | the number in the C library's descriptor: mutexes with owners, robust ones, `pthread_join` | the thread's | it names the kernel thread of its birth, to which a thread goes back before it ends. There the kernel clears the number, wakes joins and gives up robust mutexes. After a crash it does so when that kernel thread gives a turn away |
 //! | destructors at the end of a thread | the thread's | they are part of it; it goes back after the last of them |
 //! | masks of signals, rights, filters and lists that are set for one thread | bound | the thread that sets one belongs to its kernel thread from then on, as do the threads that it creates: `interpose/kernel.rs` |
-//! | the stack for handlers of signals | the carrier's | each kernel thread has one of ours, so that a stack overflow is reported whoever runs the thread. What a thread sets is remembered and not used |
+//! | the stack for handlers of signals | the carrier's | each kernel thread has one of ours, so that a stack overflow is reported whichever kernel thread runs the thread. What a thread sets is remembered and not used |
 //! | the name of a kernel thread | the thread's | a thread goes home to set it and to read it |
 //! | the C library's area for `rseq` | the carrier's | a thread may read a number of its processor there that is old. A run has one processor, and `sched_getcpu` answers 0 |
 //! | a call that waits in the kernel | the carrier's | it keeps the turn, as without fibers. The thread that watches looks at the carrier |
 //! | `gettid`, `getpid` | the run's | neither the kernel nor the C library answers them |
-//! | `fork`, signals to threads | nobody's | a run has none. One from outside meets any kernel thread, as without fibers |
+//! | `fork`, signals to threads | no thread's | a run has none. One from outside meets any kernel thread, as without fibers |
 //! | contended locks of C that inherit priorities | the carrier's | a contended lock of C ends a run in any case |
 //! | nice value, slice of the scheduler, `prctl`, keys of memory protection | the carrier's | no choice depends on them |
 //!
@@ -240,7 +240,7 @@ mod x86_64 {
             je 3f
             cmp eax, {die}
             je 4f
-            // Who asks may come before the thread is left, which it is about to be.
+            // The question may come before the thread is left, which it is about to be.
             cmp qword ptr [r13 + {stack}], 0
             jne 5f
             pause

@@ -72,7 +72,7 @@ fn is_linearizable<M: Model>(initial: &M, calls: &[Call<M>]) -> bool {
     for (number, call) in calls.iter().enumerate() {
         let told = call.ended.as_ref().map(|(_, output)| output.clone());
         let step = Step::Do(call.operation.clone(), told);
-        // What nobody was told of ends after everything else: it may be done last of all.
+        // An operation without an answer ends after everything else: it may be done last of all.
         let ended = call.ended.as_ref().map_or(usize::MAX, |(ended, _)| ended.event);
         // Each operation as a process of its own: a client may have several under way.
         events.push((call.begun.event, number + 1, Action::Call(step.clone())));

@@ -111,7 +111,7 @@ unsafe fn open_fifo(folder: c_int, path: *const c_char, flags: c_int) -> c_int {
     }
 }
 
-/// Lets the run open the named pipe behind `fd`, and waits until somebody has the other side open.
+/// Lets the run open the named pipe behind `fd`, and waits until the other side is open.
 fn wait_for_partner(me: ActorId, fd: c_int, opening: Opening) -> Result<(), Errno> {
     // SAFETY: all zeros are a valid value, and the place is ours.
     let file = unsafe {

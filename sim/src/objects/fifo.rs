@@ -4,8 +4,8 @@
 //!
 //! | opened for | without `O_NONBLOCK` | with it |
 //! |---|---|---|
-//! | reading | waits until somebody opens it for writing | at once |
-//! | writing | waits until somebody opens it for reading | at once, or `ENXIO` if nobody has |
+//! | reading | waits until it is opened for writing | at once |
+//! | writing | waits until it is opened for reading | at once, or `ENXIO` if it is not open for that |
 //! | both | at once | at once |
 
 use std::ffi::c_int;
@@ -28,7 +28,7 @@ pub(crate) struct Fifo {
     pub(crate) reads: bool,
     pub(crate) writes: bool,
     place: Place,
-    /// How often the other side had been opened, if nobody had it open and this opening waits.
+    /// How often the other side had been opened, if it was not open and this opening waits.
     waits_since: Option<u64>,
     /// The same, where it does not wait. The end is not told before there has been a writer.
     quiet_since: Option<u64>,

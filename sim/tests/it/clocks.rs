@@ -34,7 +34,7 @@ fn disturbed(sim: Sim, host: &str) {
     }
 }
 
-/// Nobody wakes early by its own clock, whatever its rate is and becomes.
+/// No thread wakes early by its own clock, whatever its rate is and becomes.
 fn no_wait_is_short(wait: fn(Duration)) {
     Check::new().seeds(15).limit(Duration::from_secs(100_000)).run(move |sim| {
         sim.client("program", move || waits(sim, wait));

@@ -123,7 +123,7 @@ fn a_write_that_is_copied_first_is_in_order() {
         sleep(Duration::from_millis(10));
         let history = sim.history("register", Register(0));
         use_register(sim, &history);
-        // A crash leaves writes of which nobody knows whether they were done.
+        // A crash leaves writes of which it is not known whether they were done.
         sleep(Duration::from_micros(sim.random_below(20_000)));
         sim.crash("first");
         sim.restart("first");

@@ -96,7 +96,7 @@ fn answered<T, E>(answer: Result<mini_redis::Result<T>, E>) -> Result<T, Status>
 impl Shelf for Keeper {
     type GetStream = Pin<Box<dyn Stream<Item = Result<Piece, Status>> + Send>>;
 
-    /// Goes on when nobody waits for the answer any more, so that nothing is left half done.
+    /// Goes on when no client waits for the answer any more, so that nothing is left half done.
     async fn put(&self, request: Request<Streaming<Piece>>) -> Result<Response<Kept>, Status> {
         let (keeper, pieces) = (self.clone(), request.into_inner());
         let put = tokio::spawn(async move { keeper.keep(pieces).await });
@@ -180,7 +180,7 @@ fn number(value: &[u8]) -> Option<u32> {
 }
 
 /// How long a client waits for the answer to its write of this number. It gives up every third one,
-/// as somebody who closes a window does.
+/// as a browser does whose window is closed.
 fn patience(number: u32) -> Duration {
     match number % 3 {
         0 => Duration::from_millis(1 + u64::from(number) * 7 % 40),

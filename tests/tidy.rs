@@ -19,6 +19,8 @@ mod pages;
 mod rules;
 #[path = "tidy/source.rs"]
 mod source;
+#[path = "tidy/unsafe_index.rs"]
+mod unsafe_index;
 #[path = "tidy/words.rs"]
 mod words;
 
@@ -429,6 +431,9 @@ const CFG: Confined = Confined {
     ],
 };
 
+/// Made from the sources by [`unsafe_index`].
+const UNSAFE_INDEX: &str = ".github/UNSAFE.md";
+
 const CONFINED: &[&Confined] = &[&UNSAFE, &CLOCK, &THREADS, &THREAD_LOCALS, &MIO, &CFG];
 
 /// A breach of a rule.
@@ -524,6 +529,25 @@ fn files_functions_and_lines_are_short() {
 #[test]
 fn each_unsafe_says_why_it_holds() {
     check(&whole_tree(), rules::safety_comments);
+}
+
+#[test]
+fn the_index_of_unsafe_code_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(UNSAFE_INDEX);
+    let Ok(kept) = read_to_string(&path) else {
+        // The published package leaves it out.
+        return;
+    };
+    let index = unsafe_index::render(&read(&["src"]));
+    if std::env::var_os("LITEN_BLESS").is_some() {
+        std::fs::write(&path, index).expect("writes the index");
+        return;
+    }
+    let differs = kept.lines().zip(index.lines()).find(|(kept, made)| kept != made);
+    assert!(
+        kept.replace("\r\n", "\n") == index,
+        "{UNSAFE_INDEX} is not up to date, write it with `LITEN_BLESS=1 cargo test --test tidy`: {differs:?}"
+    );
 }
 
 #[test]

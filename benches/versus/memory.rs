@@ -1,4 +1,5 @@
-//! Bytes of resident memory per task that waits: for ever (`idle`), or for a timer (`sleeping`).
+//! Bytes of resident memory per task that waits: for ever (`idle`), for a timer (`sleeping`), or for the first byte of a
+//! connection (`connection`; what the kernel keeps for it is not in the figure).
 //!
 //! Each figure comes from a process of its own: it starts the runtime, spawns the tasks, waits
 //! until each has been polled, and compares its resident set with the one before. The tasks are
@@ -7,8 +8,11 @@
 
 use crate::clock::Clock;
 use crate::contest::{Contest, Figure, Lane, Start, lane};
+use crate::network::descriptors;
 use crate::runtimes::{Join, Liten, Runtime, Smol, Spawner, Tokio};
+use crate::sockets::Sockets;
 use std::future::Future;
+use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -17,6 +21,12 @@ const TASKS: usize = 1_000_000;
 const TASKS_IN_TESTS: usize = 1_000;
 /// Spawned first, so that what a runtime allocates once is not counted.
 const FIRST_TASKS: usize = 1_000;
+/// Each needs two descriptors of the process: its client lives there, too, because a standard socket has no memory of its own.
+const CONNECTIONS: usize = 5_000;
+const CONNECTIONS_IN_TESTS: usize = 50;
+const FIRST_CONNECTIONS: usize = 50;
+/// Descriptors for all else.
+const SPARE: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Tells the process that it is a child: runtime, kind of task, numbers of tasks and workers.
@@ -25,9 +35,9 @@ const CHILD: &str = "LITEN_BENCH_MEMORY";
 static POLLED: AtomicUsize = AtomicUsize::new(0);
 
 pub(crate) fn contests(workers: usize) -> Vec<Contest> {
-    let contest = |kind: &'static str| Contest {
-        name: format!("memory_{kind}"),
-        figures: vec![Figure { suffix: "", unit: "bytes", goal: Some(0.45) }],
+    let contest = |kind: Kind| Contest {
+        name: format!("memory_{}", kind.name()),
+        figures: vec![Figure { suffix: "", unit: "bytes", goal: Some(kind.goal()) }],
         lanes: vec![
             process::<Liten>(kind, workers),
             process::<Tokio>(kind, workers),
@@ -36,19 +46,64 @@ pub(crate) fn contests(workers: usize) -> Vec<Contest> {
         slice: Duration::from_secs(2),
         rounds: 2,
     };
-    vec![contest("idle"), contest("sleeping")]
+    Kind::ALL.map(contest).into()
 }
 
-fn process<R: Runtime>(kind: &'static str, workers: usize) -> (&'static str, Start) {
+/// What the tasks wait for.
+#[derive(Clone, Copy)]
+enum Kind {
+    Idle,
+    Sleeping,
+    Connection,
+}
+
+impl Kind {
+    const ALL: [Self; 3] = [Self::Idle, Self::Sleeping, Self::Connection];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Sleeping => "sleeping",
+            Self::Connection => "connection",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    fn goal(self) -> f64 {
+        match self {
+            Self::Idle | Self::Sleeping => 0.45,
+            Self::Connection => 0.6,
+        }
+    }
+
+    fn tasks(self, testing: bool) -> usize {
+        match (self, testing) {
+            (Self::Connection, false) => CONNECTIONS,
+            (Self::Connection, true) => CONNECTIONS_IN_TESTS,
+            (_, false) => TASKS,
+            (_, true) => TASKS_IN_TESTS,
+        }
+    }
+}
+
+fn process<R: Runtime>(kind: Kind, workers: usize) -> (&'static str, Start) {
     lane::<R, _>(move || {
         resident().expect("no /proc/self/status here");
+        let needed = 2 * CONNECTIONS + SPARE;
+        assert!(
+            !matches!(kind, Kind::Connection) || needed <= descriptors::limit(),
+            "{needed} open files are not allowed"
+        );
         Process { runtime: R::NAME, kind, workers }
     })
 }
 
 struct Process {
     runtime: &'static str,
-    kind: &'static str,
+    kind: Kind,
     workers: usize,
 }
 
@@ -57,8 +112,9 @@ impl Lane for Process {
     fn warm_up(&mut self, _slice: Duration) {}
 
     fn measure(&mut self, slice: Duration) -> Vec<f64> {
-        let tasks = if slice.is_zero() { TASKS_IN_TESTS } else { TASKS };
+        let tasks = self.kind.tasks(slice.is_zero());
         let Self { runtime, kind, workers } = self;
+        let kind = kind.name();
         let order = format!("{runtime} {kind} {tasks} {workers}");
         let program = std::env::current_exe().expect("the program has a path");
         let child = Command::new(program).env(CHILD, &order).stderr(Stdio::inherit()).output();
@@ -74,6 +130,7 @@ pub(crate) fn child() {
     let Ok(order) = std::env::var(CHILD) else { return };
     let words: Vec<_> = order.split(' ').collect();
     let &[runtime, kind, tasks, workers] = words.as_slice() else { panic!("{order:?}") };
+    let kind = Kind::named(kind).unwrap_or_else(|| panic!("{order:?}"));
     let tasks = tasks.parse().expect("a number of tasks");
     let workers = workers.parse().expect("a number of workers");
     match runtime {
@@ -84,26 +141,51 @@ pub(crate) fn child() {
     }
 }
 
-fn tell<R: Clock>(runtime: &R, kind: &str, tasks: usize) {
+fn tell<R: Clock + Sockets>(runtime: &R, kind: Kind, tasks: usize) {
     println!("{}", bytes_per_task(runtime, kind, tasks));
     // Without destructors: they would take longer than the measurement.
     std::process::exit(0);
 }
 
-fn bytes_per_task<R: Clock>(runtime: &R, kind: &str, tasks: usize) -> f64 {
+fn bytes_per_task<R: Clock + Sockets>(runtime: &R, kind: Kind, tasks: usize) -> f64 {
     let fill = |tasks| match kind {
-        "idle" => fill(runtime, tasks, std::future::pending),
-        "sleeping" => {
+        Kind::Idle => fill(runtime, tasks, std::future::pending),
+        Kind::Sleeping => {
             let deadline = Instant::now() + Duration::from_secs(3600);
             fill(runtime, tasks, move || R::sleep_until(deadline));
         }
-        _ => panic!("{kind:?}"),
+        Kind::Connection => connect(runtime, tasks),
     };
-    fill(FIRST_TASKS);
+    fill(if matches!(kind, Kind::Connection) { FIRST_CONNECTIONS } else { FIRST_TASKS });
     let before = resident().expect("it was there a moment ago");
     fill(tasks);
     let after = resident().expect("it was there a moment ago");
     after.saturating_sub(before) as f64 / tasks as f64
+}
+
+/// Opens connections, each served by a task, and returns when all of these wait for its first byte.
+fn connect<R: Sockets>(runtime: &R, connections: usize) {
+    let goal = POLLED.load(Ordering::Relaxed) + connections;
+    let spawner = runtime.spawner();
+    let (listener, address) = runtime.block_on(R::listen()).expect("a port is free");
+    let accepting = runtime.spawn(async move {
+        for _ in 0..connections {
+            let mut stream = R::accept(&listener).await.expect("a client has connected");
+            let task = spawner.spawn(async move {
+                POLLED.fetch_add(1, Ordering::Relaxed);
+                // No client ever writes.
+                let _ = R::read(&mut stream, &mut [0]).await;
+            });
+            task.detach();
+        }
+    });
+    let clients: Vec<_> = (0..connections)
+        .map(|_| TcpStream::connect(address).expect("the server listens"))
+        .collect();
+    runtime.block_on(accepting);
+    until_polled(goal);
+    // They stay open until the process ends.
+    std::mem::forget(clients);
 }
 
 /// Spawns tasks from one task, and returns when each of them waits.
@@ -112,7 +194,6 @@ where
     R: Runtime,
     F: Future<Output = ()> + Send + 'static,
 {
-    let start = Instant::now();
     let goal = POLLED.load(Ordering::Relaxed) + tasks;
     let spawner = runtime.spawner();
     let parent = runtime.spawn(async move {
@@ -125,6 +206,11 @@ where
         }
     });
     runtime.block_on(parent);
+    until_polled(goal);
+}
+
+fn until_polled(goal: usize) {
+    let start = Instant::now();
     while POLLED.load(Ordering::Relaxed) < goal {
         assert!(start.elapsed() < PATIENCE, "the tasks are not polled");
         std::thread::sleep(Duration::from_millis(1));

@@ -11,7 +11,7 @@ pub(crate) mod cpu;
 #[path = "network/datagrams.rs"]
 mod datagrams;
 #[path = "network/descriptors.rs"]
-mod descriptors;
+pub(crate) mod descriptors;
 #[path = "network/generator.rs"]
 pub(crate) mod generator;
 #[path = "network/histogram.rs"]

@@ -6,7 +6,7 @@
 //! The task bodies are those of the criterion benches, written once; so are the channels.
 //!
 //! Usage: `cargo bench --bench versus -- [--json] [--rounds N] [--workers N] [NAME]…`. `NAME` is a
-//! part of a row's name. `build`, `growth` and the rows of `mixed` take minutes and run only when
+//! part of a row's name. `build`, `hello`, `growth` and the rows of `mixed` take minutes and run only when
 //! they are named.
 
 #[path = "versus/build.rs"]
@@ -73,6 +73,7 @@ const MORE_WORKERS: [usize; 2] = [4, 8];
 /// With more workers, a ratio may be so many times what it was.
 const TOLERANCE: f64 = 1.10;
 const BUILD: &str = "build";
+const HELLO: &str = "hello";
 const GROWTH: &str = "growth";
 const MIXED: &str = "mixed";
 /// For the rows with a mixed load, whose goals were set for so many.
@@ -187,10 +188,14 @@ impl Versus {
                 self.section("scheduler", Some(workers), contests);
             }
         }
-        if self.options.names(BUILD) {
-            self.section("clean release build", None, vec![build::contest()]);
-        } else if self.options.names.is_empty() {
-            self.report.skipped(BUILD, "takes minutes: only when named");
+        let builds: [(&str, &str, fn() -> Contest); 2] =
+            [(BUILD, "clean release build", build::clean_build), (HELLO, "program", build::hello)];
+        for (name, title, contest) in builds {
+            if self.options.names(name) {
+                self.section(title, None, vec![contest()]);
+            } else if self.options.names.is_empty() {
+                self.report.skipped(name, "takes minutes: only when named");
+            }
         }
         if self.options.names(GROWTH) {
             self.growth(workers);

@@ -1,8 +1,8 @@
 //! Measures liten beside tokio and smol, and makes `RESULTS.md` with its pictures: `cargo run -p results`.
 //!
 //! With `--from FILE` it draws what an earlier run has written to `target/results.json`, and measures nothing.
-//! `--out FOLDER` writes the page there instead of over the one of the repository. All other arguments go to the bench
-//! (`--rounds N`, `--workers N`). What the page shows of which row is a table in `plan.rs`.
+//! `--out FOLDER` writes the page there instead of over the one of the repository. `--all` also measures the rows for
+//! which programs are built, some minutes longer. All other arguments go to the bench (`--rounds N`, `--workers N`). What the page shows of which row is a table in `plan.rs`.
 
 mod machine;
 mod page;
@@ -24,7 +24,7 @@ const ROUNDS: &str = "5";
 fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
     let mut out = root.clone();
-    let mut from = None;
+    let (mut from, mut all) = (None, false);
     let mut options = Vec::new();
     let mut arguments = env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -33,12 +33,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         match argument.as_str() {
             "--from" => from = Some(path()?),
             "--out" => out = path()?,
+            "--all" => all = true,
             _ => options.push(argument),
         }
     }
     let text = match from {
         Some(path) => fs::read_to_string(path)?,
-        None => measure(&root, options)?,
+        None => measure(&root, options, all)?,
     };
     let rows = row::read(&text)?;
     let pictures = out.join(plan::FOLDER);
@@ -59,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Runs the bench, and keeps what it prints for `--from`.
-fn measure(root: &Path, options: Vec<String>) -> Result<String, Box<dyn Error>> {
+fn measure(root: &Path, options: Vec<String>, all: bool) -> Result<String, Box<dyn Error>> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root).args(["bench", "--bench", "versus", "--", "--json"]);
     if !options.iter().any(|option| option == "--rounds") {
@@ -69,7 +70,7 @@ fn measure(root: &Path, options: Vec<String>) -> Result<String, Box<dyn Error>> 
         // Else the bench repeats some rows with more workers than there are processors.
         command.args(["--workers", &machine::processors().to_string()]);
     }
-    command.args(options).args(plan::names()).stdout(Stdio::piped());
+    command.args(options).args(plan::names(all)).stdout(Stdio::piped());
     println!("{command:?}");
     let output = command.spawn()?.wait_with_output()?;
     if !output.status.success() {

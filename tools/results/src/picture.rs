@@ -87,7 +87,7 @@ fn row(svg: &mut String, axis: &Axis, y: f64, bar: &Bar) {
         let at = axis.place(*ratio);
         let _ = writeln!(
             svg,
-            "<circle cx=\"{at:.1}\" cy=\"{y:.1}\" r=\"4\" fill=\"{colour}\"><title>{name}: {ratio:.2}</title></circle>"
+            "<circle cx=\"{at:.1}\" cy=\"{y:.1}\" r=\"4.5\" fill=\"{colour}\" stroke=\"#fff\"><title>{name}: {ratio:.2}</title></circle>"
         );
     }
     let attributes = format!("fill='{LITEN}' font-weight='bold'");
@@ -133,11 +133,11 @@ impl Axis {
 
     /// The numbers at the axis: few enough to be read.
     fn ticks(&self) -> Vec<f64> {
-        let wide = self.highest / self.lowest > 30.0;
+        let wide = self.highest / self.lowest > 300.0;
         let all: &[f64] = if wide {
             &[0.001, 0.01, 0.1, 1.0, 10.0, 100.0]
         } else {
-            &[0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0]
+            &[0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0]
         };
         all.iter().copied().filter(|tick| self.lowest <= *tick && *tick <= self.highest).collect()
     }

@@ -59,7 +59,9 @@ fn losses(rows: &[Row]) -> String {
             any = true;
         }
         let Some(ratio) = row.ratio else { continue };
-        let reason = REASONS.iter().find(|(name, _)| row.name.starts_with(name));
+        let reason = REASONS
+            .iter()
+            .find(|(name, _)| format!("{} {}", row.name, row.figure).starts_with(name));
         let _ = writeln!(
             text,
             "| {} {} | {:.2} [{:.2}–{:.2}] | {} |",

@@ -17,6 +17,7 @@
 //! their bytes themselves do not (see [`io`](crate::io#yielding)): a loop over these that never waits
 //! calls [`consume_budget`].
 
+mod abort_on_drop;
 #[cfg(not(target_family = "wasm"))]
 mod block_in_place;
 #[cfg(not(target_family = "wasm"))]
@@ -33,6 +34,7 @@ mod tracker;
 mod yield_now;
 
 pub use crate::engine::task::{AbortHandle, JoinError, JoinHandle, RunningTask, TaskId};
+pub use abort_on_drop::AbortOnDropHandle;
 #[cfg(not(target_family = "wasm"))]
 pub use block_in_place::block_in_place;
 #[cfg(not(target_family = "wasm"))]

@@ -124,6 +124,7 @@
 //! | `spawn`, `spawn_blocking`, `spawn_local`, `block_in_place`, `yield_now`, `id`, `try_id` | same |
 //! | `unconstrained`, `consume_budget` | same |
 //! | `JoinHandle`: `abort`, `abort_handle`, `is_finished`, `id` | same |
+//! | `tokio_util::task::AbortOnDropHandle` | `task::AbortOnDropHandle` |
 //! | `AbortHandle`: `abort`, `is_finished`, `id` | same |
 //! | `JoinError`: `is_cancelled`, `is_panic`, `into_panic`, `try_into_panic`, `id` | same |
 //! | `Id` | `task::TaskId` |

@@ -2,7 +2,7 @@
 
 use crate::support::guard::{guarded, until, workers};
 use crate::support::probe::{Bell, Count, OnDrop, Report};
-use liten::task::{AbortHandle, JoinSet, yield_now};
+use liten::task::{AbortHandle, AbortOnDropHandle, JoinSet, yield_now};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
@@ -233,5 +233,49 @@ fn a_set_that_is_dropped_aborts_its_tasks() {
         }
         drop(set);
         until(|| dropped.get() == 100);
+    });
+}
+
+#[test]
+fn a_task_ends_with_the_handle_that_aborts_on_drop() {
+    guarded(|| {
+        let (runtime, dropped) = (workers(2), Count::default());
+        let (guard, owner) = (OnDrop(dropped.clone()), Count::default());
+        let inner = OnDrop(owner.clone());
+        // The request is dropped half-way, and with it what it had spawned.
+        let request = runtime.spawn(async move {
+            let _inner = inner;
+            let part = liten::spawn(async move {
+                let _guard = guard;
+                std::future::pending::<()>().await;
+            });
+            AbortOnDropHandle::new(part).await
+        });
+        request.abort();
+        assert!(runtime.block_on(request).unwrap_err().is_cancelled());
+        until(|| dropped.get() == 1 && owner.get() == 1);
+        until(|| runtime.metrics().num_alive_tasks() == 0);
+    });
+}
+
+#[test]
+fn a_handle_that_aborts_on_drop_gives_the_result_and_can_be_detached() {
+    guarded(|| {
+        let (runtime, report) = (workers(2), Report::default());
+        let handle = AbortOnDropHandle::new(runtime.spawn(async { 6 * 7 }));
+        assert_eq!(runtime.block_on(handle).unwrap(), 42);
+        let (spy, bell) = (report.spy(), Bell::default());
+        let heard = bell.clone();
+        let task = runtime.spawn(async move {
+            heard.wait().await;
+            spy.await
+        });
+        let detached = AbortOnDropHandle::new(task).detach();
+        let id = detached.id();
+        assert!(!detached.is_finished());
+        bell.ring();
+        until(|| report.polls() == 1);
+        detached.abort();
+        assert_eq!(runtime.block_on(detached).unwrap_err().id(), id);
     });
 }

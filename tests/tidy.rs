@@ -198,7 +198,7 @@ const UNSAFE: Confined = Confined {
         ("src/sync/guarded", "data behind permits, and pointers into it"),
         ("src/sync/once_cell.rs", "a value that is written once, by the holder of a permit"),
         ("src/engine/queue/wake_channel.rs", "links inside the tasks"),
-        ("src/engine/queue/next_slot.rs", "makes a task again from its link"),
+        ("src/engine/queue/local.rs", "makes a task again from its link"),
         ("src/engine/task/header.rs", "pointers to the header, each with its own rights"),
         ("src/engine/task/cell.rs", "the future, then its output, pinned in one allocation"),
         ("src/engine/task/waker.rs", "the waker's function tables"),

@@ -5,7 +5,7 @@
 //! | [`local`] | its owner | its owner, thieves in batches | FIFO |
 //! | [`injector`] | any thread | workers, in batches | FIFO |
 //! | [`wake_channel`] | threads without the role of a worker | mostly its worker: all at once | FIFO |
-//! | [`next_slot`] | its owner | its owner, thieves if that is stuck | it has room for one task |
+//! | [`local::NextSlot`] | its owner | its owner, thieves if that is stuck | it has room for one task |
 //!
 //! The three queues are FIFO: a runtime whose queues are fair needs no argument why a task is not forgotten
 //! at the bottom of one, and a FIFO deque gives a whole batch to a thief for one compare-and-swap where a
@@ -15,6 +15,4 @@
 pub(crate) mod injector;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod local;
-#[cfg(not(target_family = "wasm"))]
-pub(crate) mod next_slot;
 pub(crate) mod wake_channel;

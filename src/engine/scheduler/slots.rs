@@ -8,8 +8,7 @@
 use super::count::Count;
 use super::count::Sleeps;
 use crate::engine::park::Unparker;
-use crate::engine::queue::local::{Local, Stealer};
-use crate::engine::queue::next_slot::NextSlot;
+use crate::engine::queue::local::{Local, NextSlot, Stealer};
 use crate::engine::queue::wake_channel::WakeChannel;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, made_later};

@@ -7,7 +7,7 @@ use super::registry::Registry;
 use super::state::{
     Complete, JoinSlot, JoinerWoken, Pending, Released, Start, State, Wake as StateWake,
 };
-use crate::engine::queue::next_slot::NextSlot;
+use crate::engine::queue::local::NextSlot;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, both_ways, thread};
 use crate::engine::wakers::tests::Flag;

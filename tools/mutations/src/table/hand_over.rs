@@ -2,7 +2,7 @@
 
 use super::Mutation;
 
-const NEXT_SLOT: &str = "src/engine/queue/next_slot.rs";
+const NEXT_SLOT: &str = "src/engine/queue/local.rs";
 const CHANNEL: &str = "src/engine/queue/wake_channel.rs";
 const PARK: &str = "src/engine/park.rs";
 

@@ -50,7 +50,7 @@ struct ParkerInner {
     thread: Thread,
 }
 
-/// What a thread that has announced its sleep does next.
+/// The next step of a thread that has announced its sleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a thread that sleeps although it has been unparked may sleep for ever"]
 pub(crate) enum AfterAnnounce {
@@ -59,7 +59,7 @@ pub(crate) enum AfterAnnounce {
     Unparked,
 }
 
-/// What the caller of [`Unparker::unpark`] still has to do.
+/// The step that is left to the caller of [`Unparker::unpark`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a thread that sleeps in the poller stays there until the poller is woken"]
 pub(crate) enum Unpark {

@@ -94,7 +94,7 @@ const OFF: bool = cfg!(any(miri, liten_plain_memory, target_family = "wasm"));
 /// Not in schedules that are explored and replayed: what earlier ones have left would change them.
 const AGES: bool = !cfg!(all(test, any(liten_loom, liten_shuttle)));
 
-/// What the models and shuttle's schedules find in memory that was given back.
+/// The pattern that the models and shuttle's schedules find in memory that was given back.
 const POISON: u8 = 0xa5;
 
 /// A free cell: its first word leads to the next one.
@@ -121,7 +121,7 @@ thread_local! {
     static CACHE: ThreadCache = const { ThreadCache([const { SizeCache::new() }; SIZES]) };
 }
 
-/// What one thread keeps of one size.
+/// The free memory of one size that one thread keeps.
 struct SizeCache {
     current: Cell<*mut Free>,
     /// How many cells the current list lacks to be a chain. At first there is no list, and it lacks none.

@@ -85,7 +85,7 @@ pub(crate) struct Slab<T> {
     /// Head of the list of free entries: last freed, first used again, because it is still in the cache.
     free: u32,
     len: usize,
-    /// What the last insert wrote into its entry.
+    /// The generation that the last insert wrote into its entry.
     generation: u32,
     generation_mask: u32,
 }

@@ -1,4 +1,4 @@
-//! What the threads of a runtime are called.
+//! The names of the threads of a runtime.
 
 use crate::engine::wakers;
 use std::fmt;

@@ -19,7 +19,7 @@ macro_rules! noted {
 /// A message without arguments, and what it ends with: a literal, which a `const fn` can panic with.
 pub(crate) use noted;
 
-/// What a message with arguments ends with.
+/// The suffix of a message with arguments.
 pub(crate) const NOTE: &str = noted!();
 
 /// The error of a source whose runtime has ended. tokio's, where programs may compare it.

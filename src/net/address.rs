@@ -139,7 +139,7 @@ pub(super) mod sealed {
         fn target(&self) -> Target;
     }
 
-    /// What is to be resolved, free of borrows.
+    /// The addresses, or the host and port to be resolved, free of borrows.
     #[derive(Debug)]
     pub enum Target {
         Known(Addresses),

@@ -71,7 +71,7 @@ impl TryFrom<ChildStdin> for Stdio {
 
 impl_debug!([] ChildStdin, this => "ChildStdin" { open: this.pipe.is_some(), .. });
 
-/// What the two pipes that are read have in common.
+/// Defines the methods that the two pipes that are read have in common.
 macro_rules! output {
     ($($type:ident)*) => {$(
         impl $type {

@@ -178,7 +178,7 @@ impl CurrentThread {
     }
 }
 
-/// What a thread in line is to do next.
+/// The next step of a thread in line.
 enum AfterLine<'a> {
     Drive(Driving<'a>),
     /// Nothing: its root is ready.

@@ -17,7 +17,7 @@ use crate::engine::wakers;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// What a thread that drives counts, and calls, around its sleeps.
+/// The counts of a thread that drives, and the hooks that it calls around its sleeps.
 #[derive(Clone, Copy)]
 pub(super) struct AroundSleeps<'a> {
     pub(super) sleeps: &'a Sleeps,

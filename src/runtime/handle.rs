@@ -62,7 +62,7 @@ pub(super) struct RuntimeState {
     pub(super) tokio: tokio_context::Door,
 }
 
-/// What the user wants to be called on each thread.
+/// The user's functions to be called on each thread.
 #[derive(Clone, Default)]
 pub(super) struct Hooks {
     pub(super) start: Option<Arc<dyn Fn() + Send + Sync>>,
@@ -460,7 +460,7 @@ impl Handle {
         }
     }
 
-    /// What observes the workers.
+    /// Returns the observer of the workers.
     pub(crate) fn observer(&self) -> Option<&std::sync::Arc<Observer>> {
         match &self.inner.flavor {
             Flavor::MultiThread { observer, .. } => Some(observer),

@@ -36,7 +36,7 @@ pub(crate) const ELAPSED: &str = match IS_TOKIO {
     false => "the time limit was reached",
 };
 
-/// What the `Debug` output of a file begins with.
+/// The beginning of the `Debug` output of a file.
 #[cfg_attr(not(feature = "fs"), allow(dead_code, reason = "there are no files"))]
 pub(crate) const FILE: &str = match IS_TOKIO {
     true => "tokio::fs::File",

@@ -66,7 +66,7 @@ const AWAKE: u64 = 0;
 const NOTIFIED: u64 = 1;
 pub(super) const COALESCING: u64 = 2;
 
-/// What the holder of the seat, which has announced its sleep, does next.
+/// The next step of the holder of the seat, which has announced its sleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a holder that sleeps although it is wanted may sleep for ever"]
 pub(super) enum AlarmSleep {
@@ -76,7 +76,7 @@ pub(super) enum AlarmSleep {
     CalledOff,
 }
 
-/// What a thread that has changed the word, or has looked at it, does next.
+/// The next step of a thread that has changed the word, or has looked at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "without the ring the sleeper may sleep for ever"]
 pub(super) enum AfterWake {

@@ -65,7 +65,7 @@ impl Seat {
     }
 }
 
-/// What ends a sleep that no thread ends earlier: the first of the two that are set.
+/// When a sleep is over that no thread ends earlier: at the first of the two that are set.
 pub(super) struct SleepEnd {
     pub(super) now: u64,
     /// The earliest timer.

@@ -92,11 +92,11 @@ pub(crate) struct Readiness {
     waiters: Waiters,
 }
 
-/// What was ready at one moment; `clear` takes it back to tell that moment from a later one.
+/// The bits that were ready at one moment; `clear` takes it back to tell that moment from a later one.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadyEvent {
     tick: u64,
-    /// What of the wanted bits was ready.
+    /// The wanted bits that were ready.
     pub ready: Ready,
 }
 
@@ -216,7 +216,7 @@ impl Readiness {
         ReadyFuture { readiness: self, mask, past, place: Place::new(mask.bits() as usize) }
     }
 
-    /// What is known of these bits now, without waiting.
+    /// Returns what is known of these bits now, without waiting.
     pub(crate) fn current(&self, wanted: impl Into<Ready>) -> ReadyEvent {
         // Ordering: Acquire pairs with the Release in `set`.
         event(self.state.load(Ordering::Acquire), wanted.into())
@@ -291,7 +291,7 @@ fn event(state: u64, mask: Ready) -> ReadyEvent {
     ReadyEvent { tick: state >> TICK_SHIFT, ready }
 }
 
-/// What every wait and registration returns once the driver is closed.
+/// Returns the error of every wait and registration once the driver is closed.
 #[cold]
 pub(crate) fn shutdown_error() -> io::Error {
     ended(tokio_note::SOURCE_ENDED)

@@ -232,7 +232,7 @@ pub(super) struct ShardTimers {
     closed: bool,
 }
 
-/// What has become of a registered timer.
+/// The state of a registered timer, as its owner finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TimerState {
     Waiting,

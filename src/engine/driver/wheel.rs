@@ -125,7 +125,7 @@ struct Entry<T> {
     value: T,
 }
 
-/// What setting another deadline has done.
+/// The result of setting another deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reset {
     /// Nothing: the entry has expired or was cancelled.

@@ -131,7 +131,7 @@ impl<T: Linked> Drop for Chain<T> {
     }
 }
 
-/// What a push has found in the channel.
+/// The state in which a push has found the channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "the pusher of the first item has to wake a worker, or it may never be taken"]
 pub(crate) enum Pushed {

@@ -35,7 +35,7 @@ impl Count {
     }
 }
 
-/// What a worker has done since the runtime began.
+/// Counts of a worker since the runtime began.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerCounts {
     pub(crate) polls: u64,
@@ -126,7 +126,7 @@ impl Sleeps {
     }
 }
 
-/// What the user wants to be called around each sleep.
+/// The user's functions to be called around each sleep.
 #[derive(Clone, Default)]
 pub(crate) struct SleepHooks {
     pub(crate) park: Option<Arc<dyn Fn() + Send + Sync>>,

@@ -106,7 +106,7 @@ pub(super) enum Queue<O, C> {
     Next(O),
     Ready(O),
     Yielded(O),
-    /// What the driver thread sends to this worker at the end of its round.
+    /// The tasks that the driver thread sends to this worker at the end of its round.
     Chain(C, usize),
     /// The wake channel of this worker.
     Channel(usize),
@@ -167,7 +167,7 @@ pub(super) fn place<O: Copy, C>(
     }
 }
 
-/// What the calling thread is to a scheduler: a wake or a spawn asks this first.
+/// The role of the calling thread for a scheduler: a wake or a spawn asks this first.
 #[expect(
     clippy::large_enum_variant,
     reason = "a thread has one, and a box would be one load more per wake"
@@ -356,7 +356,7 @@ impl OwnQueues {
     }
 }
 
-/// What the driver thread has collected in one round, per home; few workers, so a list.
+/// The tasks that the driver thread has collected in one round, per home; few workers, so a list.
 pub(super) type Chains = RefCell<Vec<(usize, Chain<Hot>)>>;
 
 /// How tasks come in.

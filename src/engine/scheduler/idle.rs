@@ -83,7 +83,7 @@ pub(crate) enum LastLook {
     Everywhere,
 }
 
-/// What ended a worker's park.
+/// The reason for which a worker's park has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Unparked {
@@ -94,7 +94,7 @@ pub(crate) enum Unparked {
     Claimed,
 }
 
-/// What a worker that has found work, and searches no more, has to do.
+/// The duty of a worker that has found work, and searches no more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum AfterSearch {

@@ -513,7 +513,7 @@ fn worker_thread(shared: &Arc<Shared>, index: usize) {
     }
 }
 
-/// What follows when a worker has run its last task.
+/// The next step when a worker has run its last task.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 enum AfterWork {
@@ -523,7 +523,7 @@ enum AfterWork {
     Leave,
 }
 
-/// What follows when a thread has rested, or has found that it need not rest.
+/// The next step when a thread has rested, or has found that it need not rest.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 enum AfterRest {

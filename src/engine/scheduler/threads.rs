@@ -23,7 +23,7 @@ pub(crate) struct ThreadConfig {
     pub(crate) stack_size: Option<usize>,
 }
 
-/// What it takes to start the driver thread, and a spare worker.
+/// The settings that it takes to start the driver thread, and a spare worker.
 pub(crate) struct ThreadSetup {
     pub(crate) config: ThreadConfig,
     /// Around the life of a worker.
@@ -42,7 +42,7 @@ pub(crate) struct ThreadSetup {
 pub(super) struct Threads {
     /// Serialises starting, retiring and joining of threads.
     list: Mutex<ThreadList>,
-    /// What it takes to start a thread. Set once, before the first one starts.
+    /// The settings for a new thread. Set once, before the first one starts.
     pub(super) setup: OnceLock<ThreadSetup>,
     /// Threads, the driver thread among them, that are not through with all that is to be done on them.
     pub(super) working: Mutex<usize>,
@@ -60,7 +60,7 @@ impl Threads {
         }
     }
 
-    /// What is to be called around each sleep of a worker.
+    /// Returns the functions to be called around each sleep of a worker.
     pub(super) fn sleep_hooks(&self) -> Option<&SleepHooks> {
         self.setup.get()?.sleep_hooks.as_ref()
     }

@@ -65,7 +65,7 @@ pub(crate) struct Worker {
     probe: Option<Box<dyn WorkerProbe>>,
 }
 
-/// What a group of wakers that are called together has woken so far.
+/// The tasks that a group of wakers, which are called together, has woken so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WokenBatch {
     Empty,
@@ -188,7 +188,7 @@ impl Worker {
     }
 }
 
-/// What comes into its queues.
+/// Methods by which tasks come into its queues.
 impl Worker {
     /// A task was spawned on this thread.
     #[inline]
@@ -318,7 +318,7 @@ impl Worker {
     }
 }
 
-/// What it tells its probe (probe.rs).
+/// Methods that tell its probe (probe.rs).
 impl Worker {
     /// Calls `report` with the worker's probe, if there is one. The call may switch the probe on or off, so
     /// the worker asks afterwards.

@@ -1,4 +1,4 @@
-//! What this thread knows about the poll it is in.
+//! The poll that this thread is in: which task it polls, and what is left of the task's budget.
 //!
 //! One thread-local for all of it, because entering a poll is the hottest path of the runtime. It has no
 //! destructor and its initial value is a constant, so there is neither a lazy-initialisation check nor an
@@ -138,7 +138,7 @@ pub(super) fn note_wake(data: *const ()) -> bool {
     })
 }
 
-/// What is left of this thread's budget.
+/// Returns what is left of this thread's budget.
 #[inline]
 pub(super) fn budget() -> i16 {
     CURRENT.with(|current| current.budget.get())

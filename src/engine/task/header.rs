@@ -25,7 +25,7 @@ use std::panic::Location;
 use std::ptr::NonNull;
 use std::task::{Poll, RawWakerVTable, Waker};
 
-/// What a task asks of the scheduler that it belongs to.
+/// The scheduler of a task, as the task sees it.
 ///
 /// # Safety
 ///
@@ -38,7 +38,7 @@ pub(crate) unsafe trait Schedule: Send + Sync + Sized + 'static {
     /// Queues `task` from any thread.
     fn schedule_from_anywhere(self: Arc<Self>, task: Hot);
 
-    /// What is called for each task that is spawned from now on. It does not change any more once it is set.
+    /// Returns the hooks of each task that is spawned from now on, which do not change once they are set.
     fn task_hooks(&self) -> Option<&TaskHooks> {
         None
     }
@@ -63,7 +63,7 @@ pub(super) unsafe fn schedule<S: Schedule>(scheduler: *const (), task: Hot) {
     scheduler.schedule_from_anywhere(task);
 }
 
-/// What a task asks of the thread that ends it, by its last poll or by cancelling it.
+/// The thread that ends a task, by its last poll or by cancelling it, as the task sees it.
 pub(crate) trait Completer {
     /// A registered task is about to be complete.
     fn unregister(&self, key: RegistryKey);
@@ -71,7 +71,7 @@ pub(crate) trait Completer {
     fn completed(&self);
 }
 
-/// What a task asks of the thread that polls it.
+/// The thread that polls a task, as the task sees it.
 pub(crate) trait Runner: Completer {
     /// The task goes cold for the first time: the thread that shuts the scheduler down must find it.
     fn register(&self, task: Cold) -> RegistryKey;
@@ -117,7 +117,7 @@ pub(super) struct Header {
 const _: () =
     assert!(size_of::<Header>() == 72 || usize::BITS != 64 || size_of::<AtomicU16>() != 2);
 
-/// What depends on the types of the future and the scheduler.
+/// The functions and numbers that depend on the types of the future and the scheduler.
 pub(super) struct Vtable {
     /// Polls the future once, with a waker of that table.
     pub(super) poll: unsafe fn(NonNull<Header>, &'static RawWakerVTable) -> Polled,

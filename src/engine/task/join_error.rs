@@ -5,7 +5,7 @@ use super::running::RunningTask;
 use std::any::Any;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// What a panic carries.
+/// The payload of a panic.
 pub(crate) type Payload = Box<dyn Any + Send + 'static>;
 
 /// Why a task gave no output: it panicked or was cancelled.

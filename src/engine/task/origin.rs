@@ -8,9 +8,9 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// What the caller of a spawn says of the task.
+/// The place and the name that the caller of a spawn gives to the task.
 pub trait Origin {
-    /// What the task keeps of its name.
+    /// The type of the name, as the task keeps it.
     type Name: Name;
 
     /// What the program has spawned, if the task polls an `F`: the lists of tasks show the name and the size

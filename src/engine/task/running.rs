@@ -1,4 +1,4 @@
-//! What a thread is running at the moment, for other threads to read.
+//! The task that a thread is running at the moment, for other threads to read.
 //!
 //! A worker that is held up by a long poll cannot say so itself. So it notes, before each poll, which task
 //! comes, in a few words that others may read at any time. The note is a seqlock whose version is the count
@@ -105,8 +105,8 @@ impl Running {
         self.polls.load(Ordering::Acquire)
     }
 
-    /// What runs now. `None` between two polls, and if the owner is too quick for the reader: then it is
-    /// not held up.
+    /// Returns the task that runs now; `None` between two polls, and if the owner is too quick for the
+    /// reader: then it is not held up.
     pub(crate) fn read(&self) -> Option<RunningTask> {
         // Ordering: Acquire pairs with the stores of `begin`: if the id is of a later poll than the count,
         // the second look at the count, which comes after, shows it. If the id is not of an earlier poll,

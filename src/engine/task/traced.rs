@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 static TRACES: OnceLock<Traces> = OnceLock::new();
 
-/// What an observer does about traced polls.
+/// An observer's functions for traced polls.
 pub(crate) struct Traces {
     /// Polls the task by the function, whose waker carries the pointer. The name is that of the future's
     /// type.

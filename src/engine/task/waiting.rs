@@ -31,7 +31,7 @@ const ODD: usize = 1;
 const KIND_SHIFT: u32 = 1;
 const NUMBER_SHIFT: u32 = 8;
 
-/// What a task waits for, without saying which one it is.
+/// A kind of thing that a task waits for, without saying which one it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// The end of a task, whose id is the number.

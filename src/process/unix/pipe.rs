@@ -8,10 +8,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::{ChildStdin, Stdio};
 use std::task::{Context, Poll};
 
-/// What a child reads from.
+/// The pipe that a child reads from.
 pub(in crate::process) struct Input(Async<Sender>);
 
-/// What a child writes to.
+/// The pipe that a child writes to.
 pub(in crate::process) struct Output(Async<Receiver>);
 
 impl Input {

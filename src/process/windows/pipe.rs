@@ -15,13 +15,13 @@ use std::task::{Context, Poll, ready};
 /// How many bytes one operation moves at most.
 const MOST: usize = 64 * 1024;
 
-/// What a child reads from.
+/// The pipe that a child reads from.
 pub(in crate::process) struct Input(Pipe<ChildStdin>);
 
-/// What a child writes to.
+/// The pipe that a child writes to.
 pub(in crate::process) struct Output {
     pipe: Pipe<Box<dyn Source>>,
-    /// What was read, and how much of it was handed out.
+    /// The bytes that were read, and how many of them were handed out.
     bytes: Vec<u8>,
     taken: usize,
 }

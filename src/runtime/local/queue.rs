@@ -324,7 +324,7 @@ impl<'a> Home<'a> {
     }
 }
 
-/// What a visit does next.
+/// The next step of a visit.
 pub(super) enum Next {
     Task(Hot),
     /// Nothing is ready, and tasks have yielded.

@@ -6,9 +6,9 @@ use std::ops::{BitOr, BitOrAssign};
 /// One of the two sides of a source; each has its own waiters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// What comes in.
+    /// The direction of incoming data.
     Read,
-    /// What goes out.
+    /// The direction of outgoing data.
     Write,
 }
 

@@ -63,6 +63,24 @@ impl Kind {
         (Kind::Clock, "clock"),
         (Kind::Buggify, "buggify"),
     ];
+
+    /// What a disturbance of this kind is, for a reader of a report.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Kind::Pause => "a thread does not run for a while, as if its processor were taken away",
+            Kind::Poll => "a poll of a task begins later than it could",
+            Kind::Slow => "every poll of a task begins later than it could",
+            Kind::Overtake => "a thread that became ready later runs first",
+            Kind::Delay => "a packet takes longer than the shortest time of its link",
+            Kind::Loss => "a packet is lost",
+            Kind::Duplicate => "a datagram arrives twice",
+            Kind::Cut => "a part of a stream ends earlier, so that one read gets less of it",
+            Kind::Fault => "what the scenario does to a host or a link",
+            Kind::Clock => "the clock of a host is wrong, or runs at another rate",
+            Kind::Buggify => "the program misbehaves where it asked whether to",
+            Kind::Random | Kind::Run | Kind::Program => "a number that the seed draws",
+        }
+    }
 }
 
 impl fmt::Display for Kind {

@@ -18,6 +18,7 @@ mod sweep;
 mod system;
 #[cfg(test)]
 mod tests;
+mod trees;
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;

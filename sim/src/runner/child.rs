@@ -16,6 +16,7 @@ use super::cores::Cores;
 use super::mask::Mask;
 use super::report::{ChildReport, Outcome};
 use super::system;
+use crate::place::without_machinery;
 use crate::run;
 
 /// Variables that differ from one call of a program to the next, or from one shell to the next.
@@ -77,23 +78,25 @@ impl Run {
 pub(super) struct Output(PathBuf);
 
 impl Output {
-    /// The last lines of the file. It may be of any size, so only its end is read.
+    /// The last lines of the file, without those of stack traces that are not the program's.
     pub(super) fn tail(&self, lines: usize) -> Vec<String> {
-        let read = || -> io::Result<Vec<u8>> {
-            let mut file = File::open(&self.0)?;
-            let length = file.metadata()?.len();
-            file.seek(SeekFrom::Start(length.saturating_sub(64 * 1024)))?;
-            let mut bytes = Vec::new();
-            file.read_to_end(&mut bytes)?;
-            Ok(bytes)
-        };
-        let bytes = match read() {
-            Ok(bytes) => bytes,
+        // It may be of any size, so only its end is read.
+        let text = match self.end(64 * 1024) {
+            Ok(text) => text,
             Err(error) => return vec![format!("(read the output: {error})")],
         };
-        let text = String::from_utf8_lossy(&bytes);
-        let all: Vec<&str> = text.lines().collect();
+        let all = without_machinery(text.lines());
         all[all.len().saturating_sub(lines)..].iter().map(|line| line.to_string()).collect()
+    }
+
+    /// The last bytes of the file, at most `most`.
+    pub(super) fn end(&self, most: u64) -> io::Result<String> {
+        let mut file = File::open(&self.0)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     pub(super) fn copy_to(&self, path: &Path) -> io::Result<()> {

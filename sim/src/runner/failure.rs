@@ -13,6 +13,7 @@ use super::mask::Mask;
 use super::minimise::{Smallest, Verdict, minimise};
 use super::report::{ChildReport, Outcome};
 use super::sweep::{Finding, Plan};
+use super::trees::trees;
 use super::{Sweep, minutes_and_seconds, test_arguments};
 
 /// How many lines of the output the report shows.
@@ -53,7 +54,30 @@ impl Failure<'_> {
             // Without runs that repeat, a smaller set would prove nothing.
             _ => None,
         };
-        Ok(self.text(&confirmation, explained.as_ref()))
+        let trees = match confirmation {
+            Confirmation::Same { .. } => self.trees()?,
+            Confirmation::Differs { .. } => Vec::new(),
+        };
+        Ok(self.text(&confirmation, explained.as_ref(), &trees))
+    }
+
+    /// Where the tasks of liten's runtimes wait in a run that does not go on. The run stops for
+    /// that just before its end.
+    fn trees(&self) -> Result<Vec<String>, String> {
+        let ChildReport { outcome, decisions, .. } = &self.finding.failing().report;
+        if !matches!(outcome, Outcome::Stuck | Outcome::Limit) || *decisions < 2 {
+            return Ok(Vec::new());
+        }
+        self.launcher.stop_at(decisions - 1);
+        let run = self.launcher.run(self.finding.seed, &self.plan.mask);
+        self.launcher.stop_at(0);
+        let run = run?;
+        if run.report.outcome != Outcome::Stopped {
+            return Ok(Vec::new());
+        }
+        let output =
+            run.output.end(u64::MAX).map_err(|error| format!("read the output: {error}"))?;
+        Ok(trees(output.lines()))
     }
 
     /// What there was to see where the run stopped.
@@ -91,11 +115,20 @@ impl Failure<'_> {
         Ok(Explained { smallest, report, file, real: start.elapsed() })
     }
 
-    fn text(&self, confirmation: &Confirmation, explained: Option<&Explained>) -> String {
+    fn text(
+        &self,
+        confirmation: &Confirmation,
+        explained: Option<&Explained>,
+        trees: &[String],
+    ) -> String {
         let mut lines = Lines::default();
         let run = self.finding.failing();
         self.headline(&mut lines, &run.report);
         self.circumstances(&mut lines, &run.report);
+        if !trees.is_empty() {
+            lines.add(1, "where tasks wait, just before the end:");
+            trees.iter().for_each(|line| lines.add(2, line));
+        }
         match confirmation {
             Confirmation::Same { runs } if run.report.decisions == 0 => {
                 lines.add(1, &format!("reproducible: the same end in {runs} of {runs} runs"));
@@ -125,6 +158,9 @@ impl Failure<'_> {
         lines.add(1, &format!("again:    {}", self.command(self.only)));
         if let Some(Ok(file)) = explained.filter(|it| it.worked()).map(|it| &it.file) {
             lines.add(1, &format!("smallest: {}", self.command(Some(file))));
+        }
+        if run.report.decisions > 0 {
+            lines.add(1, &format!("look:     LITEN_SIM_STOP=-50 {}", self.command(self.only)));
         }
         let kept = self.kept("output");
         let place = match make_parent(&kept).and_then(|()| {
@@ -287,6 +323,9 @@ impl Explained {
         }
         if count > LISTED {
             lines.add(2, &format!("and {} more", count - LISTED));
+        }
+        for kind in keys.iter().take(LISTED).map(|key| key.kind).collect::<BTreeSet<_>>() {
+            lines.add(2, &format!("({kind}: {})", kind.words()));
         }
         if let Err(error) = &self.file {
             lines.add(1, &format!("the set is not kept: {error}"));

@@ -57,6 +57,36 @@ fn two_locks_in_two_orders() {
 }
 
 #[test]
+fn a_task_that_waits_for_ever() {
+    let said = report(|| {
+        check(1, |sim| {
+            sim.client("program", || {
+                let runtime = liten::runtime::Builder::new_multi_thread().worker_threads(1).build();
+                runtime.unwrap().block_on(async {
+                    liten::task::spawn(waits_for_ever()).await.unwrap();
+                });
+            });
+        });
+    });
+    says(
+        &said,
+        &[
+            "program/main/1: waits for a lock, a condition or to be unparked",
+            "where tasks wait, just before the end:",
+            "    program: task ",
+            "reports::waits_for_ever",
+            "look:     LITEN_SIM_STOP=-50 LITEN_SIM_SEED=0 ",
+        ],
+    );
+    assert!(!said.contains("backtrace::"), "{said}");
+}
+
+async fn waits_for_ever() {
+    let (_sender, receiver) = liten::sync::oneshot::channel::<()>();
+    let _ = receiver.await;
+}
+
+#[test]
 fn a_thread_that_never_gives_its_turn_back() {
     let said = report(|| {
         Check::new().seeds(1).minimise_for(Duration::ZERO).run(|sim| {

@@ -93,6 +93,11 @@ impl Observer {
         &self.slow_polls
     }
 
+    /// What the whole program runs in, if it does.
+    pub(crate) fn simulation(&self) -> Simulation {
+        self.simulation
+    }
+
     /// How many polls have blocked the last free worker.
     pub(crate) fn blocked_polls(&self) -> u64 {
         self.blocked.count()

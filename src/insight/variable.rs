@@ -41,7 +41,8 @@ pub(crate) fn show(handle: &Handle) {
     if let Some(page) = PAGE.get_or_init(open) {
         page.observe(handle);
     }
-    Simulation::of_process().offer(WeakHandle::new(handle), |runtime| {
+    let simulation = handle.observer().map_or_else(Simulation::of_process, |it| it.simulation());
+    simulation.offer(WeakHandle::new(handle), |runtime| {
         if let Some(handle) = runtime.upgrade() {
             eprintln!("{}", handle.dump_with_trees(LONGEST_LOOK));
         }

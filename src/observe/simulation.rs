@@ -17,6 +17,8 @@ use crate::engine::scheduler::TaskEvent;
 use crate::engine::task::header::FutureType;
 use crate::engine::task::{Polled, RunningTask};
 use std::ffi::c_void;
+use std::future::poll_fn;
+use std::pin::Pin;
 
 /// What is asked for: "litensim" in ASCII. `sim/src/interpose/task.rs` answers it.
 #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
@@ -29,6 +31,8 @@ const POLLED: u32 = 2;
 const ENDED: u32 = 3;
 /// No task: the thread polls tasks from now on.
 const WORKER: u32 = 4;
+/// No task: the thread is about to poll the future of a `block_on`.
+const ROOT: u32 = 5;
 
 /// The simulation's functions.
 #[repr(C)]
@@ -56,7 +60,7 @@ impl Simulation {
         Self(unsafe { calls.as_ref() })
     }
 
-    pub(super) fn is_there(self) -> bool {
+    pub(crate) fn is_there(self) -> bool {
         self.0.is_some()
     }
 
@@ -84,6 +88,16 @@ impl Simulation {
         if outcome == Polled::Ready {
             self.tell(ENDED, task.id().to_bits(), "", 0);
         }
+    }
+
+    /// Polls `root` and announces each poll. A root that waits by yielding makes no call to the system: the
+    /// thread that it waits for would never get its turn.
+    pub(crate) async fn with_root<F: Future + ?Sized>(self, mut root: Pin<&mut F>) -> F::Output {
+        poll_fn(|cx| {
+            self.tell(ROOT, 0, "", 0);
+            root.as_mut().poll(cx)
+        })
+        .await
     }
 
     /// `print` is called with `subject` when the run is to be looked at.

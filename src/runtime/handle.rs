@@ -250,9 +250,16 @@ impl Handle {
         self.refuse_where_it_runs("block_on");
         let _entered = self.enter();
         tokio_words::explained(|| match &self.inner.flavor {
-            Flavor::MultiThread { scheduler, .. } => {
+            Flavor::MultiThread { scheduler, observer, .. } => {
                 let present = PresenceGuard::begin(scheduler);
-                scheduler::enter_root(scheduler, || block_on::run(root, present.0.clone()));
+                let simulation = observer.simulation();
+                scheduler::enter_root(scheduler, || {
+                    if simulation.is_there() {
+                        block_on::run(pin!(simulation.with_root(root)), present.0.clone());
+                    } else {
+                        block_on::run(root, present.0.clone());
+                    }
+                });
                 // What this thread has run itself, such as a `LocalSet`, has woken no worker.
                 scheduler.rouse_to_trim();
             }

@@ -1,8 +1,8 @@
 //! What runtimes say of their tasks.
 //!
 //! A runtime asks the C library for the value of [`KEY`], which no system has. Under simulation the
-//! answer is the address of two functions. The runtime calls one of them before each poll, after
-//! each spawn, wake and end of a task, and first on each thread that polls, and the other one with
+//! answer is the address of two functions. The runtime calls one of them before each poll of a task
+//! or of a root, after each spawn, wake and end of a task, and first on each thread that polls, and the other one with
 //! what shows its state. liten does, in `src/observe/simulation.rs`.
 
 use std::ffi::{c_ulong, c_void};
@@ -62,6 +62,7 @@ unsafe extern "C" fn tell(what: u32, task: u64, name: *const u8, length: usize, 
         }
         2 => turn::step_to_poll(me, task),
         3 => lock().forget_task(me, task),
+        5 => drop(turn::step_with(lock(), me)),
         _ => lock().actors[me.0].polls_tasks = true,
     }
 }

@@ -3,7 +3,7 @@
 use std::env;
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use liten_sim::{Check, check};
@@ -69,6 +69,22 @@ fn connections_echo_on_tokio() {
         std::thread::sleep(Duration::from_millis(50));
         sim.client("client", on_tokio::client);
     });
+}
+
+/// A main function that looks again and again for what a worker does, and only yields in between.
+#[liten::main(worker_threads = 1)]
+async fn yields_until_a_task_has_run() {
+    let has_run = Arc::new(AtomicBool::new(false));
+    let flag = has_run.clone();
+    liten::spawn(async move { flag.store(true, Ordering::Relaxed) });
+    while !has_run.load(Ordering::Relaxed) {
+        liten::task::yield_now().await;
+    }
+}
+
+#[test]
+fn a_root_that_yields_gives_its_turn_back() {
+    check(20, |sim| sim.client("program", yields_until_a_task_has_run));
 }
 
 /// Tasks that take turns on few workers, timers and blocking jobs: every thread of the runtime

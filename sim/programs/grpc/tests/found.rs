@@ -1,14 +1,20 @@
 //! Crashes, partitions and loss: no answer is wrong, and after the faults every client comes to its
 //! end.
 
+#[path = "../../web/tests/faults/mod.rs"]
+mod faults;
+
 use std::net::TcpListener;
 use std::thread::{self, sleep};
 use std::time::Duration;
 
+use faults::{lose, part, part_one_way, wait};
 use grpc::Mistake;
 use liten_sim::{Check, Sim};
 
 const KEYS: [&str; 3] = ["one", "two", "three"];
+const WAYS: [(&str, &str); 4] =
+    [("front", "shelf"), ("shelf", "front"), ("shelf", "store"), ("store", "shelf")];
 
 fn scenario(sim: Sim, mistake: Mistake) {
     sim.host("store", web::store);
@@ -20,36 +26,15 @@ fn scenario(sim: Sim, mistake: Mistake) {
     }
     sim.set_loss(0.01);
     for _ in 0..4 {
-        sleep(Duration::from_millis(1 + sim.random_below(100)));
+        wait(sim, 100);
         match sim.random_below(4) {
-            0 => lose(&sim, "front"),
-            1 => lose(&sim, "shelf"),
-            2 => {
-                let ways = [
-                    ("front", "shelf"),
-                    ("shelf", "front"),
-                    ("shelf", "store"),
-                    ("store", "shelf"),
-                ];
-                let (from, to) = ways[sim.random_below(4) as usize];
-                sim.partition_one_way(from, to);
-                sleep(Duration::from_millis(1 + sim.random_below(6_000)));
-                sim.heal(from, to);
-            }
-            _ => {
-                sim.partition("one", "front");
-                sleep(Duration::from_millis(1 + sim.random_below(3_000)));
-                sim.heal("one", "front");
-            }
+            0 => lose(sim, "front"),
+            1 => lose(sim, "shelf"),
+            2 => part_one_way(sim, &WAYS),
+            _ => part(sim, "one", "front"),
         }
     }
     sim.settle(Duration::from_secs(120));
-}
-
-fn lose(sim: &Sim, host: &str) {
-    sim.crash(host);
-    sleep(Duration::from_millis(1 + sim.random_below(2_000)));
-    sim.restart(host);
 }
 
 /// Each host sees three processors, so its runtime has three workers.

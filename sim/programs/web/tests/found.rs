@@ -1,8 +1,11 @@
 //! Crashes, partitions and loss: no answer is wrong, and after the faults every client comes to its end.
 
+mod faults;
+
 use std::thread::sleep;
 use std::time::Duration;
 
+use faults::{lose, part, part_one_way, wait};
 use liten_sim::{Check, Sim};
 use web::Mistake;
 
@@ -15,28 +18,11 @@ fn scenario(sim: Sim, mistake: Mistake) {
     }
     sim.set_loss(0.01);
     for _ in 0..3 {
-        sleep(Duration::from_millis(1 + sim.random_below(60)));
+        wait(sim, 60);
         match sim.random_below(3) {
-            0 => {
-                sim.crash("server");
-                sleep(Duration::from_millis(1 + sim.random_below(2_000)));
-                sim.restart("server");
-            }
-            1 => {
-                let (from, to) = if sim.random_below(2) == 0 {
-                    ("server", "store")
-                } else {
-                    ("store", "server")
-                };
-                sim.partition_one_way(from, to);
-                sleep(Duration::from_millis(1 + sim.random_below(6_000)));
-                sim.heal(from, to);
-            }
-            _ => {
-                sim.partition("one", "server");
-                sleep(Duration::from_millis(1 + sim.random_below(3_000)));
-                sim.heal("one", "server");
-            }
+            0 => lose(sim, "server"),
+            1 => part_one_way(sim, &[("server", "store"), ("store", "server")]),
+            _ => part(sim, "one", "server"),
         }
     }
     sim.settle(Duration::from_secs(120));

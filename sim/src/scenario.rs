@@ -153,6 +153,7 @@ impl Sim {
     /// # Panics
     ///
     /// When there is no host of this name.
+    #[track_caller]
     pub fn has_ended(self, name: &str) -> bool {
         let world = lock();
         world.hosts[world.find(name)].has_ended
@@ -226,6 +227,7 @@ impl Sim {
 }
 
 impl World {
+    #[track_caller]
     fn find(&self, name: &str) -> usize {
         match self.host_named(name) {
             Some(host) => host,

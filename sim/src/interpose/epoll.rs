@@ -4,12 +4,13 @@ use std::ffi::c_int;
 use std::slice;
 
 use libc::{
-    EBADF, EEXIST, EINVAL, ENOENT, EPERM, EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, epoll_event,
-    sigset_t, timespec,
+    EBADF, EEXIST, EINVAL, ENOENT, EPERM, EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, S_IFCHR,
+    S_IFDIR, S_IFMT, S_IFREG, epoll_event, sigset_t, timespec,
 };
 
 use super::clock::{as_millis, span, span_of_millis};
 use super::descriptor::{is_open, made, object, object_locked, wait_for};
+use super::process::refuse_locked;
 use super::{answer, fail};
 use crate::network::{Errno, Nanos};
 use crate::objects::epoll::Epoll;
@@ -54,6 +55,23 @@ pub(super) unsafe extern "C" fn epoll_ctl(
     }
 }
 
+/// Whether the kernel could watch this descriptor, which stands for nothing in the run: a socket or
+/// a pipe that was made past the C library or before the run, a terminal, an `inotify`.
+fn is_from_outside(fd: c_int) -> bool {
+    // SAFETY: zeroes are a value of the type, which has integers only.
+    let mut status: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: `status` can be written to during the call.
+    if unsafe { libc::fstat(fd, &raw mut status) } != 0 {
+        return false;
+    }
+    match status.st_mode & S_IFMT {
+        S_IFREG | S_IFDIR => false,
+        // SAFETY: the call has no conditions.
+        S_IFCHR => unsafe { libc::isatty(fd) == 1 },
+        _ => true,
+    }
+}
+
 impl World {
     fn change_epoll(
         &mut self,
@@ -62,11 +80,13 @@ impl World {
         fd: c_int,
         event: epoll_event,
     ) -> Result<(), Errno> {
-        // The kernel cannot watch a file either.
-        let watched = self
-            .objects
-            .of_descriptor(fd)
-            .ok_or_else(|| if is_open(fd) { EPERM } else { EBADF })?;
+        let Some(watched) = self.objects.of_descriptor(fd) else {
+            if is_open(fd) && is_from_outside(fd) {
+                refuse_locked(self, "to wait for a descriptor that was not made in it");
+            }
+            // The kernel cannot watch a file either.
+            return Err(if is_open(fd) { EPERM } else { EBADF });
+        };
         let known = self.epoll_mut(id).ok_or(EINVAL)?.has(fd, watched);
         match operation {
             _ if watched == id => return Err(EINVAL),

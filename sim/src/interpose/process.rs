@@ -10,7 +10,7 @@ use super::signal::is_signal;
 use super::{answer, fail};
 use crate::real;
 use crate::world::actor::current;
-use crate::world::{lock, signals, turn};
+use crate::world::{World, lock, signals, turn};
 
 /// The number of the first host's process. No process of a system starts with one that another
 /// program knows.
@@ -153,7 +153,11 @@ spawns! { posix_spawn posix_spawnp }
 /// give.
 fn refuse(what: &str) {
     if current().is_some() {
-        let why = format!("the program asks for {what}, which a simulation does not have");
-        lock().end_refused(why);
+        refuse_locked(&mut lock(), what);
     }
+}
+
+/// As [`refuse`], for a thread of the run that goes on with the lock.
+pub(super) fn refuse_locked(world: &mut World, what: &str) -> ! {
+    world.end_refused(format!("the program asks for {what}, which a simulation does not have"))
 }

@@ -12,6 +12,7 @@ impl Sim {
     /// # Panics
     ///
     /// When there is no host of this name.
+    #[track_caller]
     pub fn set_clock_ahead(self, name: &str, seconds: i64) {
         let mut world = lock();
         let host = world.find(name);
@@ -48,6 +49,7 @@ impl Sim {
     ///     sim.set_clock_drift("slow", -100_000);
     /// });
     /// ```
+    #[track_caller]
     pub fn set_clock_drift(self, name: &str, ppm: i32) {
         let mut world = lock();
         let host = world.find(name);

@@ -14,6 +14,7 @@ impl Sim {
     /// # Panics
     ///
     /// When there is no host of this name, or it is the caller's own.
+    #[track_caller]
     pub fn crash(self, name: &str) {
         let mut world = lock();
         let host = world.find(name);
@@ -33,6 +34,7 @@ impl Sim {
     /// # Panics
     ///
     /// When there is no host of this name.
+    #[track_caller]
     pub fn restart(self, name: &str) {
         let host = {
             let mut world = lock();
@@ -53,6 +55,7 @@ impl Sim {
     /// # Panics
     ///
     /// As [`crash`](Self::crash).
+    #[track_caller]
     pub fn power_off(self, name: &str) {
         let mut world = lock();
         let host = world.find(name);
@@ -94,6 +97,7 @@ impl Sim {
     /// # fn serve_until_sigterm() {}
     /// # fn client() {}
     /// ```
+    #[track_caller]
     pub fn signal(self, name: &str, signum: i32) {
         let mut world = lock();
         let host = world.find(name);
@@ -114,6 +118,7 @@ impl Sim {
     /// # Panics
     ///
     /// When there is no host of this name, or it is the caller's own.
+    #[track_caller]
     pub fn pause(self, name: &str) {
         let mut world = lock();
         let host = world.find(name);
@@ -128,6 +133,7 @@ impl Sim {
     /// # Panics
     ///
     /// When there is no host of this name.
+    #[track_caller]
     pub fn resume(self, name: &str) {
         let mut world = lock();
         let host = world.find(name);

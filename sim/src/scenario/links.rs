@@ -13,6 +13,7 @@ impl Sim {
     /// # Panics
     ///
     /// When there is no host of one of the names.
+    #[track_caller]
     pub fn partition(self, one: &str, other: &str) {
         self.partition_one_way(one, other);
         self.partition_one_way(other, one);
@@ -23,6 +24,7 @@ impl Sim {
     /// # Panics
     ///
     /// As [`partition`](Self::partition).
+    #[track_caller]
     pub fn partition_one_way(self, from: &str, to: &str) {
         let mut world = lock();
         if world.fault(format!("partition {from} → {to}")) {
@@ -35,6 +37,7 @@ impl Sim {
     /// # Panics
     ///
     /// As [`partition`](Self::partition).
+    #[track_caller]
     pub fn heal(self, one: &str, other: &str) {
         let mut world = lock();
         world.record(format!("heal {one} ↔ {other}"));
@@ -80,6 +83,7 @@ impl Sim {
     /// # Panics
     ///
     /// As [`partition`](Self::partition).
+    #[track_caller]
     pub fn hold(self, from: &str, to: &str) {
         let mut world = lock();
         if world.fault(format!("hold {from} → {to}")) {
@@ -92,6 +96,7 @@ impl Sim {
     /// # Panics
     ///
     /// As [`partition`](Self::partition).
+    #[track_caller]
     pub fn release(self, from: &str, to: &str) {
         let mut world = lock();
         world.record(format!("release {from} → {to}"));
@@ -116,6 +121,7 @@ impl Sim {
 }
 
 impl World {
+    #[track_caller]
     fn link(&mut self, from: &str, to: &str, change: impl FnOnce(&mut Link)) {
         let (from, to) = (self.find(from), self.find(to));
         let (from, to) = (self.hosts[from].network, self.hosts[to].network);

@@ -1,5 +1,6 @@
 //! Programs under simulation: what they see of threads, time, descriptors and the network.
 
+mod bad_input;
 mod buggify;
 mod carrier;
 mod clocks;

@@ -160,9 +160,19 @@ impl Draw {
     }
 }
 
+/// The values that one kind of choice has for one entity.
+struct Series {
+    /// How many were drawn.
+    count: u64,
+    /// What they are drawn from. It is kept, because most choices of a run are of few series.
+    place: u64,
+}
+
 pub(crate) struct Choices {
     seed: u64,
-    counts: Table<(Kind, u64), u64>,
+    /// By the kind and the entity, of which one number is made: two of them are alike by an accident
+    /// in 2^64, and then share their values.
+    series: Table<u64, Series>,
     /// Disturbances that do not happen; with `only`, the ones that alone may.
     keys: BTreeSet<Key>,
     only: bool,
@@ -179,10 +189,9 @@ impl Choices {
     /// `keys` are the disturbances that do not happen or, with `only`, the ones that alone may.
     /// None of a kind in `calm` happens.
     pub(crate) fn new(seed: u64, keys: BTreeSet<Key>, only: bool, calm: BTreeSet<Kind>) -> Self {
-        let counts = Table::default();
         Self {
             seed,
-            counts,
+            series: Table::default(),
             keys,
             only,
             calm,
@@ -195,14 +204,12 @@ impl Choices {
 
     /// The next value of this kind and entity, which is no disturbance.
     pub(crate) fn draw(&mut self, kind: Kind, entity: u64) -> Draw {
-        let key = self.key(kind, entity);
-        self.value(key)
+        self.next(kind, entity).1
     }
 
     /// Whether the next disturbance of this kind happens to `entity`, and with what values.
     pub(crate) fn disturbs(&mut self, kind: Kind, entity: u64, chance: Chance) -> Option<Draw> {
-        let key = self.key(kind, entity);
-        let mut draw = self.value(key);
+        let (key, mut draw) = self.next(kind, entity);
         let happens = draw.below(65_536) < u64::from(chance.0);
         if !happens || self.calm.contains(&kind) || self.keys.contains(&key) != self.only {
             return None;
@@ -242,16 +249,14 @@ impl Choices {
         self.calm = all.filter(|kind| *kind != Kind::Fault).collect();
     }
 
-    fn key(&mut self, kind: Kind, entity: u64) -> Key {
-        let count = self.counts.entry((kind, entity)).or_insert(0);
-        let n = *count;
-        *count += 1;
-        Key { kind, entity, n }
-    }
-
-    fn value(&self, key: Key) -> Draw {
-        let place = mix(self.seed ^ mix(key.entity ^ ((key.kind as u64) << 56)));
-        Draw(mix(place ^ key.n))
+    /// The name of the next choice, and its values.
+    fn next(&mut self, kind: Kind, entity: u64) -> (Key, Draw) {
+        let (seed, name) = (self.seed, entity ^ ((kind as u64) << 56));
+        let new = || Series { count: 0, place: mix(seed ^ mix(name)) };
+        let series = self.series.entry(name).or_insert_with(new);
+        let n = series.count;
+        series.count += 1;
+        (Key { kind, entity, n }, Draw(mix(series.place ^ n)))
     }
 }
 

@@ -49,6 +49,11 @@ impl WorkerObserver {
         }
     }
 
+    /// Whether times are of use. A simulation has its own: each reading of the clock would be a step of it.
+    fn is_timed(&self) -> bool {
+        self.samples.is_on() || self.ring.borrow().is_some()
+    }
+
     /// Whether the worker writes to the recording that is under way.
     fn records(&self) -> bool {
         let ring = self.ring.borrow();
@@ -58,7 +63,7 @@ impl WorkerObserver {
 
 impl WorkerProbe for WorkerObserver {
     fn is_on(&self) -> bool {
-        self.samples.is_on() || self.ring.borrow().is_some() || self.simulation.is_there()
+        self.is_timed() || self.simulation.is_there()
     }
 
     /// Takes part in the recording that is under way.
@@ -85,6 +90,9 @@ impl WorkerProbe for WorkerObserver {
             // A panic is recorded also in the step in which the recording has begun.
             return self.recorder.happened_outside(Event::of(event));
         }
+        if !self.is_timed() {
+            return;
+        }
         let now = clock::now();
         if let TaskEvent::Woken(task) = event {
             self.samples.ready(task.id(), now);
@@ -94,6 +102,9 @@ impl WorkerProbe for WorkerObserver {
 
     fn spawned(&self, task: RunningTask, future: FutureType) {
         self.simulation.spawned(task, future);
+        if !self.is_timed() {
+            return;
+        }
         let now = clock::now();
         self.samples.ready(task.id(), now);
         self.push(now, now, |_| Event::Spawn(task));
@@ -103,6 +114,9 @@ impl WorkerProbe for WorkerObserver {
     /// leads to is found by the times of both.
     fn poll_begins(&self, task: RunningTask, polls: u64) {
         self.simulation.poll_begins(task);
+        if !self.is_timed() {
+            return;
+        }
         let now = clock::now();
         self.polled_at.set(now);
         self.samples.poll_begins(task.id(), now, polls);
@@ -110,13 +124,15 @@ impl WorkerProbe for WorkerObserver {
 
     #[cold]
     fn poll_ends(&self, task: RunningTask, outcome: Polled, polls: u64, queued: usize) {
-        let (since, now) = (self.polled_at.get(), clock::now());
-        if self.records() {
-            self.push(since, now, |duration| Event::Poll { task, duration, outcome });
-        } else {
-            self.ring.replace(None);
+        if self.is_timed() {
+            let (since, now) = (self.polled_at.get(), clock::now());
+            if self.records() {
+                self.push(since, now, |duration| Event::Poll { task, duration, outcome });
+            } else {
+                self.ring.replace(None);
+            }
+            self.samples.poll_ends(now.saturating_duration_since(since), polls, queued);
         }
-        self.samples.poll_ends(now.saturating_duration_since(since), polls, queued);
         self.simulation.poll_ends(task, outcome);
     }
 
@@ -127,6 +143,8 @@ impl WorkerProbe for WorkerObserver {
 
     fn round_ended(&self, since: Instant, wakers: usize, fired: usize) {
         let [wakers, fired] = [wakers, fired].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
-        self.push(since, clock::now(), |duration| Event::Turn { duration, wakers, fired });
+        if self.ring.borrow().is_some() {
+            self.push(since, clock::now(), |duration| Event::Turn { duration, wakers, fired });
+        }
     }
 }

@@ -14,9 +14,7 @@ pub(super) fn trees<'a>(output: impl IntoIterator<Item = &'a str>) -> Vec<String
         // Libtest leaves the name of the test in front of the first one.
         if let Some((_, name)) = line.split_once("liten-sim: a runtime of ") {
             host = name.trim_end_matches(':');
-        } else if is_head(line) {
-            tree.push(line);
-        } else if !tree.is_empty() && line.starts_with("  ") {
+        } else if is_head(line) || !tree.is_empty() && line.starts_with("  ") {
             tree.push(line);
         }
         let ends = line.is_empty() || is_head(line) && tree.len() > 1;

@@ -67,10 +67,11 @@ pub(super) fn each(
 
 /// Moves out all wakers that these bits concern.
 pub(super) fn take(mut waiters: Locked<'_, Lines>, ready: Ready, wakes: &mut Vec<Waker>) {
-    for direction in [Direction::Read, Direction::Write] {
-        if ready.intersects(direction.mask()) {
-            waiters.of(direction).take(wakes);
-        }
+    if ready.intersects(Direction::Read.mask()) {
+        waiters.of(Direction::Read).take(wakes);
+    }
+    if ready.intersects(Direction::Write.mask()) {
+        waiters.of(Direction::Write).take(wakes);
     }
     waiters.take_matching(wakes, |word| ready.intersects(Ready::from_state(word as u64)));
 }

@@ -47,6 +47,12 @@ const SPARES: usize = 16;
 /// of 20 ms and more get as many spares as there may be, and then so many have their memory at the same time.
 const LEAST_SPARES: usize = 4;
 
+/// How many workers there is room for at least, if the number of spares is not set: as many as fill one word
+/// of the scheduler's (idle.rs). All but those that there are anyway may be in the place of workers that block
+/// in place. Rejected: 512, as on tokio. The word that each wake looks at would be one of eleven, and
+/// threads of workers stay.
+const SLOTS: usize = 48;
+
 /// Polls that last this long are reported by default: a request that waits for such a poll is late.
 const SLOW_POLL: Duration = Duration::from_millis(100);
 
@@ -132,7 +138,10 @@ impl Builder {
 
         /// Sets how many spare workers may run at a time. 0: none, ever. Default: `LITEN_MAX_SPARE_WORKERS`
         /// if it is set, else one more than there are workers, but 4 at least and 16 at most; never more than
-        /// 4096. Without meaning for a runtime without workers.
+        /// 4096. By default there may be one more for each worker that
+        /// [blocks in place](crate::task::block_in_place): at the time of writing up to 48 workers in all, and
+        /// more on large machines.
+        /// Without meaning for a runtime without workers.
         ///
         /// When all workers are busy with long polls (at the time of writing, of 150 µs and more) while other
         /// tasks are ready, the runtime starts a spare worker for those. It leaves tasks that compute and
@@ -345,8 +354,11 @@ impl Builder {
         self.check_thread_name()?;
         // One shard per worker, and one for all other threads.
         let driver = Driver::new(workers.max(likely_workers()) + 1)?;
-        let max_spares = self.max_spares(workers)?;
-        let scheduler = Shared::new(max_workers + max_spares, driver.clone());
+        let set = self.max_spares()?;
+        let max_spares = set.unwrap_or((workers + 1).clamp(LEAST_SPARES, SPARES));
+        let least = if set.is_none() { SLOTS } else { 0 };
+        let slots = least.max(max_workers + max_spares);
+        let scheduler = Shared::new(slots, driver.clone());
         let observer = std::sync::Arc::new(Observer::new(self.new_slow_polls()));
         scheduler.set_probe(observer.clone());
         observer.begin(&scheduler);
@@ -363,6 +375,7 @@ impl Builder {
                 inside: handle::inside(Arc::downgrade(&runtime.handle.inner)),
                 sleep_hooks: self.hooks.around_sleeps().cloned(),
                 max_spares,
+                replaces_blocked: set.is_none(),
             });
             if self.start_paused {
                 let blocking = runtime.handle.inner.blocking.clone();
@@ -467,7 +480,7 @@ impl Builder {
     fn max_workers(&self, workers: usize) -> io::Result<usize> {
         match self.max_worker_threads {
             // With the spares they fill one word of the scheduler's (idle.rs) on all but large machines.
-            None => Ok((workers.saturating_mul(2)).clamp(48 - SPARES, MAX_WORKERS)),
+            None => Ok((workers.saturating_mul(2)).clamp(SLOTS - SPARES, MAX_WORKERS)),
             Some(0) => Err(invalid("max_worker_threads must not be 0")),
             Some(max) if max > MAX_WORKERS => {
                 Err(invalid(format!("max_worker_threads is {max}, but at most {MAX_WORKERS}")))
@@ -476,17 +489,17 @@ impl Builder {
         }
     }
 
-    fn max_spares(&self, workers: usize) -> io::Result<usize> {
+    /// The number that the program or its environment has set.
+    fn max_spares(&self) -> io::Result<Option<usize>> {
         match self.max_spare_workers {
             None => {
                 let bound = format!("of at most {MAX_WORKERS}");
-                let max = variable(SPARES_VARIABLE, &bound, |max| max <= MAX_WORKERS)?;
-                Ok(max.unwrap_or((workers + 1).clamp(LEAST_SPARES, SPARES)))
+                variable(SPARES_VARIABLE, &bound, |max| max <= MAX_WORKERS)
             }
             Some(max) if max > MAX_WORKERS => {
                 Err(invalid(format!("max_spare_workers is {max}, but at most {MAX_WORKERS}")))
             }
-            Some(max) => Ok(max),
+            set => Ok(set),
         }
     }
 

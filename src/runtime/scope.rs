@@ -91,6 +91,14 @@ pub fn scope<'env, F, R>(f: F) -> R
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
 {
+    boxed_if_large!(function f: F => run(f))
+}
+
+#[track_caller]
+fn run<'env, F, R>(f: F) -> R
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
+{
     let shared = Arc::new(ScopeShared {
         handle: context::expect("scope"),
         shares: !is_in_local(),

@@ -3,6 +3,7 @@
 use crate::engine::scheduler;
 use crate::engine::task::current;
 use crate::runtime::block_on::outside_root;
+use crate::runtime::door::boxed_if_large;
 use crate::runtime::local_thread::refuse_in_local;
 
 /// Runs `f`, which may block, on this thread, and lets other threads do its work meanwhile.
@@ -12,7 +13,9 @@ use crate::runtime::local_thread::refuse_in_local;
 /// is given to the others at once. If none of them is idle, a spare worker is started, so that as many
 /// workers as there should be are at work; no more than
 /// [`Builder::max_spare_workers`](crate::runtime::Builder::max_spare_workers) of them: when there are as
-/// many, `f` runs all the same, and what is queued waits for a worker that comes back.
+/// many, `f` runs all the same, and what is queued waits for a worker that comes back. By default each worker
+/// that blocks in place may have a spare beside those: at the time of writing up to 48 workers in all, and more
+/// on large machines.
 ///
 /// What the task itself does beside this call (the other branches of a `join!` or `select!`) waits until `f`
 /// returns. `f` is in the runtime: it may spawn, and it may call [`Handle::block_on`], which a task otherwise
@@ -49,5 +52,11 @@ use crate::runtime::local_thread::refuse_in_local;
 #[track_caller]
 pub fn block_in_place<R>(f: impl FnOnce() -> R) -> R {
     refuse_in_local("block_in_place");
-    scheduler::block_in_place(|| outside_root(|| current::outside(f)))
+    run(f)
+}
+
+fn run<F: FnOnce() -> R, R>(f: F) -> R {
+    boxed_if_large!(function f: F => {
+        scheduler::block_in_place(|| outside_root(|| current::outside(f)))
+    })
 }

@@ -6,7 +6,9 @@
 //!    that all look at, as one that leaves for good does (lifecycle.rs): it deactivates the slot, fences,
 //!    and empties deques, next slot and channel;
 //! 2. if no worker is parked and fewer than there should be are at work, a spare is started, within the bound
-//!    of the spares;
+//!    of the spares. If the program has not set that bound, such a spare does not count: programs call
+//!    `block_on` in a task in this way, in as many tasks as there are requests, and what they wait for may
+//!    need a worker. Then the bound is the number of slots;
 //! 3. the function runs in the role [`Role::BlockedInPlace`]: what it spawns goes to the injector, what it
 //!    wakes to the tasks' home workers, and it may block in `block_on`;
 //! 4. back again, also by a panic, the worker activates its slot and goes on with the poll.

@@ -483,8 +483,9 @@ impl Shared {
     }
 
     /// The most workers there may be, with spares.
-    fn most_workers(&self, setup: &ThreadSetup) -> usize {
-        (self.size.regular() + setup.max_spares).min(self.slots.workers())
+    pub(super) fn most_workers(&self, setup: &ThreadSetup) -> usize {
+        let replaced = if setup.replaces_blocked { self.size.blocked_in_place() } else { 0 };
+        (self.size.regular() + setup.max_spares + replaced).min(self.slots.workers())
     }
 }
 

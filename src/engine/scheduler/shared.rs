@@ -86,7 +86,8 @@ impl Shared {
 
     /// How many there may be, if there are as many.
     pub(crate) fn spares_used_up(&self) -> Option<usize> {
-        let most = self.threads.setup.get()?.max_spares;
+        let setup = self.threads.setup.get()?;
+        let most = self.most_workers(setup).saturating_sub(self.size.regular());
         (self.spare_workers() >= most).then_some(most)
     }
 

@@ -36,6 +36,8 @@ pub(crate) struct ThreadSetup {
     /// How many spares there may be at a time. Tasks that block one after the other would otherwise get a
     /// thread each, and the answer to that is `spawn_blocking`.
     pub(crate) max_spares: usize,
+    /// There may be one more for each worker that blocks in place, as far as there are slots.
+    pub(crate) replaces_blocked: bool,
 }
 
 /// The threads, and what it takes to start them.

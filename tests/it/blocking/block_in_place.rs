@@ -4,7 +4,7 @@ use crate::scheduler::spare_workers::with_spares;
 use crate::scheduler::steal::occupy;
 use crate::support::guard::{guarded, until, workers};
 use crate::support::probe::{Bell, Count};
-use liten::runtime::{Handle, LocalRuntime, Runtime};
+use liten::runtime::{Builder, Handle, LocalRuntime, Runtime};
 use liten::task::block_in_place;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -151,6 +151,35 @@ fn so_many_may_block_in_place_as_there_are_workers_and_spares() {
             assert_eq!(runtime.metrics().blocked_poll_count(), told, "they have said so");
         });
     }
+}
+
+/// Each waits for a task that no worker could run if the bound were that of spares for tasks which block
+/// without a word. Programs call `block_on` in as many tasks as there are requests.
+#[test]
+fn by_default_each_worker_that_blocks_in_place_has_a_spare() {
+    const TASKS: usize = 40;
+    guarded(|| {
+        let runtime = Builder::new_multi_thread().worker_threads(2).build().unwrap();
+        for _ in 0..3 {
+            let barrier = Arc::new(Barrier::new(TASKS));
+            let tasks: Vec<_> = (0..TASKS)
+                .map(|_| {
+                    let barrier = barrier.clone();
+                    runtime.spawn(async move {
+                        block_in_place(|| {
+                            barrier.wait();
+                            let other = liten::spawn(async {});
+                            Handle::current().block_on(other).unwrap();
+                        });
+                    })
+                })
+                .collect();
+            for task in tasks {
+                runtime.block_on(task).unwrap();
+            }
+        }
+        until(|| runtime.metrics().num_spare_workers() == 0);
+    });
 }
 
 #[test]

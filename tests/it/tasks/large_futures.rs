@@ -295,6 +295,20 @@ doors! {
             .spawn_blocking_on(move || black_box(&bytes).len(), runtime.handle());
         runtime.block_on(job).unwrap()
     };
+    block_in_place_in_a_task: 7, stack => workers(stack).block_on(async {
+        let task = spawn(async {
+            let bytes = [7_u8; SIZE];
+            task::block_in_place(move || black_box(&bytes).len())
+        });
+        task.await.unwrap()
+    });
+    scope_with_a_large_function: 7, stack => workers(stack).block_on(async {
+        let task = spawn(async {
+            let bytes = [7_u8; SIZE];
+            scope(move |_| black_box(&bytes).len())
+        });
+        task.await.unwrap()
+    });
     scope_spawn_blocking: 7, stack => {
         let runtime = workers(stack);
         let bytes = [7_u8; SIZE];

@@ -69,7 +69,7 @@ cfg_rt! {
         where
             F: FnOnce() -> R,
         {
-            liten::task::block_in_place(f)
+            boxed_if_large!(function f: F => liten::task::block_in_place(f))
         }
     }
 }

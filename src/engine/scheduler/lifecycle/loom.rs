@@ -392,6 +392,7 @@ fn two_that_need_a_spare_call_one_thread_back_once() {
             inside: around,
             sleep_hooks: None,
             max_spares: 1,
+            replaces_blocked: false,
         });
         // Before that its slot is not free, and the watchdog would have to look again.
         while shared.threads.lock().occupied[0] {

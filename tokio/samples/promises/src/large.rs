@@ -159,6 +159,13 @@ doors! {
     "LocalSet::run_until", 9, stack => {
         current_thread(stack).block_on(LocalSet::new().run_until(large()))
     };
+    "block_in_place", 7, stack => workers(stack).block_on(async {
+        let task = tokio::spawn(async {
+            let bytes = [7_u8; SIZE];
+            tokio::task::block_in_place(move || black_box(&bytes).len())
+        });
+        task.await
+    });
     "spawn_blocking", 6, stack => workers(stack).block_on(async {
         let bytes = [7_u8; SIZE];
         spawn_blocking(move || black_box(&bytes).len()).await

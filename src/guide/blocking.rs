@@ -35,8 +35,8 @@
 //! programs whose synchronous calls wait for async work, such as the flush of an exporter, on a machine with
 //! one processor. The dump names the tasks and the limit.
 //!
-//! A task that blocks in [`block_in_place`](crate::task::block_in_place) has said so: by default it gets a spare
-//! beside those: at the time of writing up to 48 workers in all, and more on large machines.
+//! A task that blocks in [`block_in_place`](crate::task::block_in_place) has said so, and gets a spare beside
+//! those by default: at the time of writing up to 48 workers in all, and more on large machines.
 //!
 //! `LITEN_MAX_SPARE_WORKERS=64` raises the limit without a change of the program. A blocked spare costs the
 //! memory of a thread, and nothing else.

@@ -48,8 +48,8 @@ const SPARES: usize = 16;
 const LEAST_SPARES: usize = 4;
 
 /// How many workers there is room for at least, if the number of spares is not set: as many as fill one word
-/// of the scheduler's (idle.rs). All but those that there are anyway may be in the place of workers that block
-/// in place. Rejected: 512, as on tokio. The word that each wake looks at would be one of eleven, and
+/// of the scheduler's (idle.rs). All but those that there are anyway may be in the place of workers that
+/// block in place. Rejected: 512, as on tokio. The word that each wake looks at would be one of eleven, and
 /// threads of workers stay.
 const SLOTS: usize = 48;
 
@@ -139,9 +139,8 @@ impl Builder {
         /// Sets how many spare workers may run at a time. 0: none, ever. Default: `LITEN_MAX_SPARE_WORKERS`
         /// if it is set, else one more than there are workers, but 4 at least and 16 at most; never more than
         /// 4096. By default there may be one more for each worker that
-        /// [blocks in place](crate::task::block_in_place): at the time of writing up to 48 workers in all, and
-        /// more on large machines.
-        /// Without meaning for a runtime without workers.
+        /// [blocks in place](crate::task::block_in_place): at the time of writing up to 48 workers in all,
+        /// and more on large machines. Without meaning for a runtime without workers.
         ///
         /// When all workers are busy with long polls (at the time of writing, of 150 µs and more) while other
         /// tasks are ready, the runtime starts a spare worker for those. It leaves tasks that compute and

@@ -481,12 +481,6 @@ impl Shared {
         let staying = self.size.staying();
         self.threads.setup.get().is_some_and(|setup| staying < self.most_workers(setup))
     }
-
-    /// The most workers there may be, with spares.
-    pub(super) fn most_workers(&self, setup: &ThreadSetup) -> usize {
-        let replaced = if setup.replaces_blocked { self.size.blocked_in_place() } else { 0 };
-        (self.size.regular() + setup.max_spares + replaced).min(self.slots.workers())
-    }
 }
 
 /// A worker thread's whole life.

@@ -8,7 +8,7 @@ use super::quiet::QuietWaiters;
 use super::shared_queues::SharedQueues;
 use super::size::PoolSize;
 use super::slots::{Slot, Slots};
-use super::threads::{Shutdown, Threads};
+use super::threads::{Shutdown, ThreadSetup, Threads};
 use super::watchdog::flags::WatchdogFlags;
 use crate::engine::driver::Driver;
 use crate::engine::park::Parker;
@@ -82,6 +82,12 @@ impl Shared {
     /// How many spare workers there are.
     pub(crate) fn spare_workers(&self) -> usize {
         self.size.spares()
+    }
+
+    /// The most workers there may be, with spares.
+    pub(super) fn most_workers(&self, setup: &ThreadSetup) -> usize {
+        let replaced = if setup.replaces_blocked { self.size.blocked_in_place() } else { 0 };
+        (self.size.regular() + setup.max_spares + replaced).min(self.slots.workers())
     }
 
     /// How many there may be, if there are as many.

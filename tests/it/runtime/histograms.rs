@@ -111,7 +111,8 @@ fn each_of_the_longest_polls_is_counted_once() {
                     for _ in 0..=1_000 {
                         yield_now().await;
                         let now = Instant::now();
-                        // Less than half of what is long: a gap may begin in one of these times and end in the next.
+                        // Less than half of what is long: a gap may begin in one of these times and end
+                        // in the next.
                         polls += u64::from(now - last >= 8 * MS);
                         last = now;
                     }

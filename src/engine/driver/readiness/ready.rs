@@ -204,8 +204,8 @@ impl From<&mio::event::Event> for Ready {
     /// reports an ICMP error on a datagram socket without the readable bit, so a pending receive
     /// would never see it.
     fn from(event: &mio::event::Event) -> Self {
-        // Not a loop over an array: this runs for each event, and each round of such a loop is seven calls in a
-        // debug build.
+        // Not a loop over an array: this runs for each event, and each round of such a loop is seven calls
+        // in a debug build.
         let part = |reported: bool, bits: Self| if reported { bits.0 } else { 0 };
         Self(
             part(event.is_readable(), Self::READABLE)

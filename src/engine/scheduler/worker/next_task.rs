@@ -347,8 +347,8 @@ impl Worker {
         high: usize,
         take: impl Fn(&Slot) -> Option<Hot>,
     ) -> Option<Hot> {
-        // No adapters of iterators: a worker is here before each sleep, and in a debug build they were a tenth
-        // of what a server with one connection executes.
+        // No adapters of iterators: a worker is here before each sleep, and in a debug build each of them is
+        // a call for each victim.
         for i in 0..high {
             let victim = (start + i) % high;
             if victim != self.own.index {

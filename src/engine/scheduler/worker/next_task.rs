@@ -330,9 +330,11 @@ impl Worker {
             return None;
         }
         let start = self.rng.borrow_mut().below(high);
-        let ready = self.from_others(start, high, |victim| self.steal_ready(victim));
+        let ready = self.first_of_others(start, high, |victim| self.steal_ready(victim));
         let yielded = || {
-            self.from_others(start, high, |victim| victim.yielded()?.steal_into(&self.own.yielded))
+            self.first_of_others(start, high, |victim| {
+                victim.yielded()?.steal_into(&self.own.yielded)
+            })
         };
         let task = ready.or_else(|| if self.takes_yielded() { yielded() } else { None })?;
         // Both deques were empty, so their lengths are what has come.
@@ -341,7 +343,7 @@ impl Worker {
     }
 
     /// What `take` finds first in the slots of the others, of which there are `high` with the own one.
-    fn from_others(
+    fn first_of_others(
         &self,
         start: usize,
         high: usize,

@@ -28,6 +28,8 @@ pub(crate) enum Finding {
     NoPatch { root: String, found: Tokio, said: String },
     /// The patch has put another package there than liten's.
     Foreign { found: Tokio },
+    /// The table `[replace]`, which is older than patches, has put another package there.
+    Replaced { manifest: PathBuf, found: Tokio },
     /// Crates want tokio from somewhere that a patch of crates-io does not replace.
     Elsewhere { wishes: Vec<Wish>, found: Tokio },
     /// A requirement that keeps 1.999 out.

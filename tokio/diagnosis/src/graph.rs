@@ -14,6 +14,8 @@ pub(crate) struct Tokio {
     pub(crate) is_liten: bool,
     /// Whether `[patch.crates-io]` can have put it there: the real one, from the registry, is not.
     pub(crate) is_patch: bool,
+    /// Whether it lies in a folder of vendored crates, and so all that come from the registry do.
+    pub(crate) is_vendored: bool,
 }
 
 /// A package named liten that is in the graph.
@@ -71,6 +73,10 @@ impl Graph {
                     place: text(&package[key]),
                     is_liten: needs.into_iter().flatten().any(|need| need["name"] == "liten"),
                     is_patch: !from_registry(package),
+                    // What `cargo vendor` writes beside each manifest.
+                    is_vendored: Path::new(&text(&package["manifest_path"]))
+                        .with_file_name(".cargo-checksum.json")
+                        .exists(),
                 });
             }
             for wish in package["dependencies"].as_array().into_iter().flatten() {

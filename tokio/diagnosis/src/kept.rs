@@ -174,14 +174,27 @@ fn link_to(_: &Path, _: &Path) -> IoResult<()> {
     Err(ErrorKind::Unsupported.into())
 }
 
+/// The text of a file. `None`: there is no file.
+pub(crate) fn text_of(path: &Path) -> Result<Option<String>, String> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(format!("{}: {error}", path.display())),
+    }
+}
+
+/// The name under which a process writes a file before that takes the place of another one.
+pub(crate) fn name_beside(name: &str, process: u32) -> String {
+    format!("{name}.tokio-on-liten-{process}")
+}
+
 /// Gives a file another text in one step, so that neither an interruption nor a full disk leaves half of it.
 /// Two runs may do so at the same time: each has a name of its own for what it writes first.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> IoResult<()> {
     // A link stays one.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".tokio-on-liten-{}", process::id()));
-    let beside = path.with_file_name(name);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = path.with_file_name(name_beside(&name, process::id()));
     let written = fs::write(&beside, bytes).and_then(|()| {
         if let Ok(there) = fs::metadata(&path) {
             fs::set_permissions(&beside, there.permissions())?;

@@ -1,5 +1,5 @@
 //! Says whether a project's tokio is the package named `tokio` over liten, and if not, why, and what to do:
-//! `diagnosis [--mend[=PACKAGE]] [FOLDER] [ARGUMENT OF CARGO...]`.
+//! `diagnosis [--mend[=PACKAGE] | --undo] [--dry-run] [FOLDER] [ARGUMENT OF CARGO...]`.
 //!
 //! cargo drops a patch that does not fit with a warning at most, and the program then runs on real tokio.
 //! What it has chosen stands in the answer of `cargo metadata`, and why, in the requirements there. The
@@ -16,14 +16,17 @@ mod interrupt;
 mod kept;
 mod mend;
 mod patch;
+mod preview;
 mod project;
+mod record;
 mod request;
 mod submodule;
 mod toolchain;
+mod undo;
 mod update;
 mod words;
 
-use change::Changes;
+use change::{Changes, Step};
 use finding::Finding;
 use project::Project;
 use request::{Order, Request};
@@ -51,12 +54,23 @@ fn main() -> ExitCode {
 
 /// Says what there is to say, and returns whether the patch is in effect and compiles.
 fn answer() -> Result<bool, String> {
-    let Request { order, project } = Request::parse(env::args_os().skip(1))?;
+    let Request { order, is_trial, project } = Request::parse(env::args_os().skip(1))?;
+    // The way back needs neither a toolchain nor the network where the files are as they were left.
+    if order == Order::Undo {
+        say(&undo::undo(&project, is_trial)?);
+        return Ok(true);
+    }
     let finding = match project.toolchain()? {
         Some(refusal) => refusal,
         None => match order {
-            Order::Look => found(&project)?,
+            Order::Mend { place } if is_trial => {
+                return preview::preview(project, place.as_deref());
+            }
             Order::Mend { place } => mended(&project, place.as_deref())?,
+            _ => {
+                undo::note_of_half(&project)?;
+                found(&project)?
+            }
         },
     };
     say(&finding);
@@ -83,6 +97,7 @@ fn found(project: &Project) -> Result<Finding, String> {
 /// Mends what can be mended, and says what it does. Returns what it has found last: what it has found
 /// before that is no longer so. `place` is where the package lies or is to be laid down.
 fn mended(project: &Project, place: Option<&Path>) -> Result<Finding, String> {
+    undo::undo_half(project)?;
     let mut finding = found(project)?;
     let mut changes = Changes::new(project);
     for _ in 0..MENDS {
@@ -103,7 +118,14 @@ fn mended(project: &Project, place: Option<&Path>) -> Result<Finding, String> {
         finding = next;
     }
     if matches!(finding, Finding::InEffect { .. }) {
-        changes.stay();
+        // What the next build would write into the lock file is written now, so that the way back knows it.
+        if !changes.is_empty() && project.is_lock_behind()? {
+            let step = Step::Update { arguments: update::needed() };
+            changes.make(&step)?;
+            say(&format!("Done: {step}"));
+        }
+        interrupt::check()?;
+        changes.stay()?;
     }
     Ok(finding)
 }

@@ -6,17 +6,32 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, TomlErr
 /// The manifest that a patch is added to.
 pub(crate) struct Manifest {
     document: DocumentMut,
+    /// Whether its lines end as on Windows. The parser does not keep that.
+    has_returns: bool,
+    /// Whether it begins with the mark of its encoding, which some editors write.
+    has_mark: bool,
 }
+
+const MARK: char = '\u{feff}';
 
 impl Manifest {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let document = text.parse().map_err(|error: TomlError| error.to_string())?;
-        Ok(Self { document })
+        let has_returns =
+            text.split_inclusive('\n').next().is_some_and(|one| one.ends_with("\r\n"));
+        Ok(Self { document, has_returns, has_mark: text.starts_with(MARK) })
     }
 
     /// Where the patch of tokio leads, as it is written.
     pub(crate) fn patched_path(&self) -> Option<&str> {
         self.document.get("patch")?.get("crates-io")?.get("tokio")?.get("path")?.as_str()
+    }
+
+    /// Whether its table `[replace]` has an entry for a release of tokio.
+    pub(crate) fn replaces_tokio(&self) -> bool {
+        let table = self.document.get("replace").and_then(Item::as_table_like);
+        let mut names = table.into_iter().flat_map(TableLike::iter).map(|(name, _)| name);
+        names.any(|name| name.rsplit(['/', '#']).next().is_some_and(|it| it.starts_with("tokio:")))
     }
 
     /// Adds the patch, and returns what was added, in words. All else stays as it was. `None`: there is an
@@ -43,6 +58,37 @@ impl Manifest {
         let line = format!("under [patch.crates-io]: tokio = {entry}");
         patches.insert("tokio", Item::Value(entry.into()));
         Ok(Some(line))
+    }
+
+    /// Takes the patch of tokio out again, with the tables that have nothing else in them, and the exclusion of
+    /// its folder. Returns what went, in words.
+    pub(crate) fn remove_patch(&mut self, path: &str) -> String {
+        fn inside<'a>(table: &'a mut dyn TableLike, key: &str) -> Option<&'a mut dyn TableLike> {
+            table.get_mut(key)?.as_table_like_mut()
+        }
+        let root = self.document.as_table_mut();
+        if let Some(patches) = inside(root, "patch") {
+            if let Some(registry) = inside(patches, "crates-io") {
+                registry.remove("tokio");
+                if registry.is_empty() {
+                    patches.remove("crates-io");
+                }
+            }
+            if patches.is_empty() {
+                root.remove("patch");
+            }
+        }
+        let list = inside(root, "workspace").and_then(|it| it.get_mut("exclude")?.as_array_mut());
+        let place =
+            list.as_ref().and_then(|list| list.iter().position(|one| one.as_str() == Some(path)));
+        let (Some(list), Some(place)) = (list, place) else {
+            return "tokio under [patch.crates-io]".to_owned();
+        };
+        list.remove(place);
+        if list.is_empty() {
+            inside(root, "workspace").and_then(|it| it.remove("exclude"));
+        }
+        "tokio under [patch.crates-io]; its folder in `exclude` under [workspace]".to_owned()
     }
 
     /// Keeps a folder in the workspace from being taken for one of its members, and returns what was added.
@@ -72,7 +118,14 @@ impl Manifest {
     }
 
     pub(crate) fn text(&self) -> String {
-        self.document.to_string()
+        let mut text = self.document.to_string().replace("\r\n", "\n");
+        if self.has_returns {
+            text = text.replace('\n', "\r\n");
+        }
+        if self.has_mark && !text.starts_with(MARK) {
+            text.insert(0, MARK);
+        }
+        text
     }
 }
 
@@ -160,6 +213,19 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_that_replaces_tokio_is_found() {
+        for (text, is_one) in [
+            ("[replace]\n\"tokio:1.54.1\" = { path = \"fork\" }\n", true),
+            ("[replace]\n\"https://example.org/x#tokio:1.54.1\" = { path = \"fork\" }\n", true),
+            ("[replace]\n\"tokio-util:0.7.0\" = { path = \"fork\" }\n", false),
+            ("[package]\nname = \"tokio\"\n", false),
+        ] {
+            let manifest = Manifest::parse(text).expect("it is a manifest");
+            assert_eq!(manifest.replaces_tokio(), is_one, "{text}");
+        }
+    }
+
+    #[test]
     fn a_folder_in_a_workspace_is_no_member_of_it() {
         for (text, expected) in [
             ("[package]\n", "[package]\n"),
@@ -174,6 +240,33 @@ mod tests {
             let mut manifest = Manifest::parse(text).expect("it is a manifest");
             manifest.exclude("x").expect("it can be excluded");
             assert_eq!(manifest.text(), expected);
+        }
+    }
+
+    #[test]
+    fn lines_end_as_they_did_and_the_mark_of_the_encoding_stays() {
+        let plain = "[package]\n# A remark.\nname = \"a\"\n";
+        let expected = patched(plain);
+        assert_eq!(patched(&plain.replace('\n', "\r\n")), expected.replace('\n', "\r\n"));
+        assert_eq!(patched(&format!("\u{feff}{plain}")), format!("\u{feff}{expected}"));
+    }
+
+    #[test]
+    fn the_patch_goes_out_again_with_the_tables_that_are_empty_then() {
+        for text in [
+            "[package]\nname = \"a\"\n",
+            "[workspace]\nmembers = []\n\n[patch.crates-io]\n# A fork.\nb = { path = \"b\" }\n",
+            "[workspace]\nexclude = [\"a\"]\n\n[patch.\"https://example.org\"]\nb = { path = \"b\" }\n",
+            "[workspace]\nexclude = [\n    \"a\", # Why.\n]\n",
+        ] {
+            let mut manifest = Manifest::parse(text).expect("it is a manifest");
+            manifest.add_patch("x").expect("it can be patched");
+            manifest.exclude("x").expect("it can be excluded");
+            let with_more = format!("{}\n[dependencies]\nc = \"1\"\n", manifest.text());
+            let mut manifest = Manifest::parse(&with_more).expect("it is a manifest");
+            let words = manifest.remove_patch("x");
+            assert_eq!(words.contains("exclude"), text.contains("[workspace]"), "{words}");
+            assert_eq!(manifest.text(), format!("{text}\n[dependencies]\nc = \"1\"\n"));
         }
     }
 

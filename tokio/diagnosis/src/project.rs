@@ -83,6 +83,12 @@ impl Project {
         if let Finding::InEffect { ours, stale, .. } = &mut finding {
             *stale = stale_folder(ours);
         }
+        if let Finding::Foreign { found } = &finding {
+            let manifest = self.root()?.join("Cargo.toml");
+            if manifest_at(&manifest).is_some_and(|text| text.replaces_tokio()) {
+                return Ok(Finding::Replaced { manifest, found: found.clone() });
+            }
+        }
         Ok(finding)
     }
 
@@ -100,7 +106,7 @@ impl Project {
     /// The folder that the patch in the manifest names, if it is not there.
     fn absent_patch(&self) -> Option<PathBuf> {
         let manifest = self.lock().ok()?.with_file_name("Cargo.toml");
-        let path = Manifest::parse(&fs::read_to_string(&manifest).ok()?).ok()?;
+        let path = manifest_at(&manifest)?;
         let folder = resolved(&manifest.with_file_name(path.patched_path()?));
         (!folder.join("Cargo.toml").exists()).then_some(folder)
     }
@@ -126,6 +132,17 @@ impl Project {
             true => Ok(Path::new(manifest.trim_end()).with_file_name("Cargo.lock")),
             false => Err(said(&output)),
         }
+    }
+
+    /// The root of the workspace.
+    pub(crate) fn root(&self) -> Result<PathBuf, String> {
+        Ok(self.lock()?.parent().expect("a file lies in a folder").to_owned())
+    }
+
+    /// Whether there is a lock file that the next build would write again.
+    pub(crate) fn is_lock_behind(&self) -> Result<bool, String> {
+        let is_there = self.lock()?.exists() && !self.wants_locked();
+        Ok(is_there && !self.metadata(&["--locked"])?.status.success())
     }
 
     /// The updates that let liten's package take the place of a tokio. The lock file is put back.
@@ -166,11 +183,16 @@ impl Project {
         let last = with_more(update::precise(tokio, finding::version()));
         loop {
             let output = self.cargo(&last)?;
-            if output.status.success() {
-                updates.push(last);
-                return Ok(Update::These(updates));
-            }
             let before = read()?;
+            if output.status.success() {
+                // With vendored crates cargo takes the real one without a word if it finds no others.
+                let is_ours = update::without_source(&before, "tokio").is_some();
+                updates.push(last);
+                return Ok(match is_ours {
+                    true => Update::These(updates),
+                    false => Update::None(said(&output)),
+                });
+            }
             let next = update::in_the_way(&said(&output)).into_iter().find_map(|name| {
                 let locked = update::locked(&before, &name);
                 (!tried.contains(&name) && !locked.is_empty()).then_some((name, locked))
@@ -211,6 +233,10 @@ impl Project {
         interrupt::check()?;
         Ok(output)
     }
+}
+
+fn manifest_at(path: &Path) -> Option<Manifest> {
+    Manifest::parse(&fs::read_to_string(path).ok()?).ok()
 }
 
 /// The folder of a package that was laid down from another state of liten than this one.

@@ -5,10 +5,12 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-const USAGE: &str = "usage: bash tokio/doctor [--mend[=DIR]] [FOLDER] [ARGUMENT OF CARGO...]
+const USAGE: &str =
+    "usage: bash tokio/doctor [--mend[=DIR] | --undo] [--dry-run] [FOLDER] [ARGUMENT OF CARGO...]
 Says whether the tokio of the project in FOLDER is the package over liten, and if not, why. With --mend
 it makes the changes that need no decision, and lays the package down in DIR, or else in tokio-on-liten
-in the project.";
+in the project. With --undo it puts back what --mend has changed. With --dry-run it only says what it
+would change, for --mend if neither is given.";
 
 /// What is to be done with a project.
 #[derive(Debug, PartialEq, Eq)]
@@ -17,33 +19,49 @@ pub(crate) enum Order {
     Look,
     /// To bring the patch into effect. `place`: where the package lies or is to be laid down.
     Mend { place: Option<PathBuf> },
+    /// To put back what was mended.
+    Undo,
 }
 
 pub(crate) struct Request {
     pub(crate) order: Order,
+    /// Whether nothing is to be changed.
+    pub(crate) is_trial: bool,
     pub(crate) project: Project,
 }
 
 impl Request {
     pub(crate) fn parse(given: impl Iterator<Item = OsString>) -> Result<Self, String> {
         let (mut order, mut folder, mut arguments) = (Order::Look, None, Vec::new());
+        let mut is_trial = false;
         for argument in given {
-            match argument.to_str().and_then(|text| text.strip_prefix("--mend")) {
-                Some("") => order = Order::Mend { place: None },
-                Some(rest) if rest.len() > 1 && rest.starts_with('=') => {
+            let place = argument.to_str().and_then(|text| text.strip_prefix("--mend"));
+            match (argument.to_str(), place) {
+                (Some("--dry-run"), _) => is_trial = true,
+                // It is one of the two.
+                (Some("--undo"), _) if matches!(order, Order::Mend { .. }) => {
+                    return Err(USAGE.to_owned());
+                }
+                (Some("--undo"), _) => order = Order::Undo,
+                (_, Some(_)) if order == Order::Undo => return Err(USAGE.to_owned()),
+                (_, Some("")) => order = Order::Mend { place: None },
+                (_, Some(rest)) if rest.len() > 1 && rest.starts_with('=') => {
                     let home = env::var_os("HOME");
                     order = Order::Mend { place: Some(expanded(&rest[1..], home.as_deref())) };
                 }
-                Some(_) => return Err(USAGE.to_owned()),
-                None if folder.is_some() => arguments.push(argument),
+                (_, Some(_)) => return Err(USAGE.to_owned()),
+                _ if folder.is_some() => arguments.push(argument),
                 // Arguments of cargo have values that could not be told from a folder.
-                None if argument.to_string_lossy().starts_with('-') => return Err(USAGE.to_owned()),
-                None => folder = Some(PathBuf::from(argument)),
+                _ if argument.to_string_lossy().starts_with('-') => return Err(USAGE.to_owned()),
+                _ => folder = Some(PathBuf::from(argument)),
             }
+        }
+        if is_trial && order == Order::Look {
+            order = Order::Mend { place: None };
         }
         refuse_other_files(&arguments)?;
         let folder = project_folder(&folder.unwrap_or_else(|| ".".into()))?;
-        Ok(Self { order, project: Project { folder, arguments } })
+        Ok(Self { order, is_trial, project: Project { folder, arguments } })
     }
 }
 
@@ -108,6 +126,8 @@ mod tests {
             (&["--mend", "."], mend(None), &[]),
             (&["--mend=a b", ".", "--locked"], mend(Some("a b")), &["--locked"]),
             (&[".", "--locked", "--mend", "x"], mend(None), &["--locked", "x"]),
+            (&["--dry-run"], mend(None), &[]),
+            (&[".", "--undo", "--dry-run"], Order::Undo, &[]),
         ] {
             let request = request(given).expect("it is understood");
             assert_eq!(request.order, order, "{given:?}");
@@ -117,7 +137,14 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_answered_with_the_usage() {
-        for given in [&["--wend", "."][..], &["--help"], &["--mends"], &["--mend="]] {
+        for given in [
+            &["--wend", "."][..],
+            &["--help"],
+            &["--mends"],
+            &["--mend="],
+            &["--mend", "--undo"],
+            &["--undo", "--mend=x"],
+        ] {
             let error = request(given).err().expect("it is no such option");
             assert!(error.starts_with("usage: "), "{error}");
         }

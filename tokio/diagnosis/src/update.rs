@@ -81,24 +81,41 @@ pub(crate) fn in_the_way(said: &str) -> Vec<String> {
     names
 }
 
+/// The update that changes nothing but what the manifests ask for.
+pub(crate) fn needed() -> Vec<String> {
+    ["update", "--workspace"].map(ToOwned::to_owned).into()
+}
+
+/// The version of a crate that the text of a lock file has from a path.
+pub(crate) fn without_source(lock: &str, name: &str) -> Option<String> {
+    let of_one = |package: &str| {
+        let is_it = field(package, "name").as_deref() == Some(name);
+        (is_it && field(package, "source").is_none()).then(|| field(package, "version"))?
+    };
+    lock.split("[[package]]").find_map(of_one)
+}
+
+/// A field of a package in a lock file.
+fn field(package: &str, key: &str) -> Option<String> {
+    let mut lines = package.lines();
+    let value = lines.find_map(|line| line.strip_prefix(key)?.strip_prefix(" = \""))?;
+    value.strip_suffix('"').map(ToOwned::to_owned)
+}
+
 /// The versions of a crate in the text of a lock file, each as `NAME@VERSION`. Those that no registry has
 /// do not count: an update does not change them.
 pub(crate) fn locked(lock: &str, name: &str) -> Vec<String> {
     let of_one = |package: &str| {
-        let field = |key: &str| {
-            let mut lines = package.lines();
-            let value = lines.find_map(|line| line.strip_prefix(key)?.strip_prefix(" = \""))?;
-            value.strip_suffix('"').map(ToOwned::to_owned)
-        };
-        let is_it = field("name")? == name && field("source")?.starts_with("registry+");
-        is_it.then(|| Some(format!("{name}@{}", field("version")?)))?
+        let is_it = field(package, "name")? == name;
+        let is_it = is_it && field(package, "source")?.starts_with("registry+");
+        is_it.then(|| Some(format!("{name}@{}", field(package, "version")?)))?
     };
     lock.split("[[package]]").filter_map(of_one).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{all, arguments, commands, in_the_way, locked, of, precise};
+    use super::{all, arguments, commands, in_the_way, locked, of, precise, without_source};
     use std::ffi::OsString;
 
     #[test]
@@ -155,6 +172,8 @@ source = \"registry+https://example.org\"
         assert_eq!(locked(lock, "two"), ["two@1.0.0", "two@2.0.0"]);
         assert!(locked(lock, "one").is_empty(), "an update does not change a path");
         assert!(locked(lock, "tw").is_empty());
+        assert_eq!(without_source(lock, "one").as_deref(), Some("0.1.0"));
+        assert_eq!(without_source(lock, "two"), None);
     }
 
     #[test]

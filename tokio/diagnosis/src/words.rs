@@ -21,6 +21,10 @@ const TWO_LITENS: &str = "cargo finds two litens: this project asks for one by i
 const NO_NETWORK: &str = "cargo looks up the project's crates in the registry, and keeps what it has \
     found. Run `cargo fetch` in the project once with the network, and this again.";
 
+const VENDORED: &str = "The crates of the project are vendored, and that folder lacks what liten's package \
+    needs. Take the source that replaces crates-io out of cargo's configuration, run this with --mend, then \
+    `cargo vendor`, and put the source back.";
+
 /// What becomes of a feature that liten's package lacks.
 const NEWER_FEATURE: &str = "If a newer tokio has it, add the name to [features] in the Cargo.toml of the \
     laid down package and in liten's tokio/face/Cargo.toml";
@@ -44,6 +48,11 @@ pub(crate) fn quoted(path: &Path) -> String {
         true => path,
         false => format!("'{}'", path.replace('\'', r"'\''")),
     }
+}
+
+/// Whether cargo has looked for a crate in a folder of vendored ones.
+fn is_about_vendored(said: &str) -> bool {
+    said.contains("directory source")
 }
 
 /// Whether cargo says that it has no network, or has been told to do without.
@@ -70,6 +79,14 @@ impl fmt::Display for Finding {
                 "Not in effect: the patch puts tokio {} in place, from {}, and this is not the package over \
                  liten. Lay that down with `bash tokio/lay DIR`, and name DIR in [patch.crates-io].",
                 found.version, found.place
+            ),
+            Self::Replaced { manifest, found } => write!(
+                f,
+                "Not in effect: [replace] in {} puts tokio {} in place, from {}, and this is not the package \
+                 over liten. cargo looks at that before it looks at a patch: take the entry of tokio out.",
+                manifest.display(),
+                found.version,
+                found.place
             ),
             Self::Elsewhere { wishes, found } => elsewhere(f, wishes, found),
             Self::Refused { wishes, found } => refused(f, wishes, found),
@@ -163,6 +180,13 @@ fn refused(f: &mut fmt::Formatter<'_>, wishes: &[Wish], found: &Tokio) -> fmt::R
 }
 
 fn unclear(f: &mut fmt::Formatter<'_>, found: &Tokio, said: &str) -> fmt::Result {
+    if found.is_vendored || is_about_vendored(said) {
+        return write!(
+            f,
+            "Not in effect: the lock file says tokio {}. {VENDORED} cargo says:\n\n{said}",
+            found.version
+        );
+    }
     match is_about_network(said) {
         true => write!(
             f,
@@ -278,7 +302,9 @@ fn list(f: &mut fmt::Formatter<'_>, intro: &str, wishes: &[Wish]) -> fmt::Result
 
 fn cargo_fails(f: &mut fmt::Formatter<'_>, said: &str) -> fmt::Result {
     write!(f, "cargo cannot say what the project is made of. It says:\n\n{said}")?;
-    if is_about_network(said) {
+    if is_about_vendored(said) {
+        write!(f, "\n\n{VENDORED}")?;
+    } else if is_about_network(said) {
         write!(f, "\n\n{NO_NETWORK}")?;
     } else if said.contains("`tokio` does not have") {
         write!(

@@ -11,6 +11,7 @@ mod parcel;
 mod release;
 mod tool;
 
+pub use release::checksum;
 pub use tool::{output, tool};
 
 use parcel::Parcel;
@@ -50,6 +51,16 @@ pub fn lay(home: &Path, folder: &Path, before: Before<'_>) -> Result<String, Str
 /// Returns whether a folder has been laid down, by this copy of liten or another one.
 pub fn is_laid_down(folder: &Path) -> bool {
     folder.join(parcel::MARK).exists()
+}
+
+/// Removes a package that was laid down in a folder, with what cargo has built in it, and the folder, too,
+/// unless there is more in it. Returns whether the folder has gone.
+///
+/// # Errors
+///
+/// Names what cannot be removed. A folder that was not laid down is left alone.
+pub fn remove(folder: &Path) -> Result<bool, String> {
+    parcel::remove(folder)
 }
 
 /// Returns whether what is ours in a folder that was laid down is what this copy of liten would write

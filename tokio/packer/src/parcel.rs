@@ -137,6 +137,50 @@ impl Parcel {
     }
 }
 
+/// Everything that lies in a folder that was laid down, or that cargo puts there. The mark comes last, so that a
+/// removal that is interrupted can be repeated.
+const LAID: [&str; 10] = [
+    "src",
+    liten::FOLDER,
+    "target",
+    "Cargo.toml",
+    "Cargo.lock",
+    "LICENSE-TOKIO",
+    "LICENSE-MIT",
+    "LICENSE-APACHE",
+    ".gitignore",
+    MARK,
+];
+
+/// Removes what was laid down in a folder, and the folder if nothing else is in it. What links lead to stays.
+/// Returns whether the folder has gone.
+pub(crate) fn remove(folder: &Path) -> Result<bool, String> {
+    let is_empty = || folder.read_dir().is_ok_and(|mut entries| entries.next().is_none());
+    match folder.join(MARK).exists() {
+        false if !folder.exists() => return Ok(true),
+        // A run was interrupted before it wrote the mark, or after it removed that.
+        false if !is_empty() => {
+            return Err(format!("{} was not laid down by `bash tokio/lay`", folder.display()));
+        }
+        _ => {}
+    }
+    for path in LAID.map(|name| folder.join(name)) {
+        let removed = match fs::symlink_metadata(&path) {
+            Ok(there) if there.is_dir() => fs::remove_dir_all(&path),
+            Ok(_) => fs::remove_file(&path),
+            Err(error) => Err(error),
+        };
+        match removed {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            done => done.map_err(|error| format!("{}: {error}", path.display()))?,
+        }
+    }
+    match fs::remove_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(false),
+        done => done.map(|()| true).map_err(|error| format!("{}: {error}", folder.display())),
+    }
+}
+
 /// Writes a file that is not there as it should be. A link goes, and what it leads to stays as it is.
 fn put_file(path: &Path, bytes: &[u8], before: Before<'_>) -> Result<(), String> {
     let named = |error: io::Error| format!("{}: {error}", path.display());
@@ -229,6 +273,30 @@ mod tests {
             write(&parcel, &folder).expect("the folder is ours");
             assert_eq!(path.exists(), stays, "{}", path.display());
         }
+        fs::remove_dir_all(folder).expect("the folder goes away");
+    }
+
+    #[test]
+    fn what_was_laid_down_is_removed_and_nothing_else() {
+        let folder = folder("removed");
+        let mut parcel = Parcel::default();
+        for name in ["src/lib.rs", "liten/src/lib.rs", "Cargo.toml"] {
+            parcel.put(name, Vec::new());
+        }
+        assert_eq!(super::remove(&folder), Ok(true), "there is none");
+        fs::create_dir_all(&folder).expect("the folder can be made");
+        assert_eq!(super::remove(&folder), Ok(true), "it is empty");
+        write(&parcel, &folder).expect("the folder is new");
+        fs::create_dir_all(folder.join("target/debug")).expect("the folder can be made");
+        assert_eq!(super::remove(&folder), Ok(true));
+        assert!(!folder.exists());
+
+        write(&parcel, &folder).expect("the folder is new");
+        fs::write(folder.join("thesis.txt"), "mine").expect("the file can be written");
+        assert_eq!(super::remove(&folder), Ok(false));
+        assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 1);
+        let error = super::remove(&folder).expect_err("it was not laid down");
+        assert!(error.contains("was not laid down"), "{error}");
         fs::remove_dir_all(folder).expect("the folder goes away");
     }
 

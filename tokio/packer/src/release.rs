@@ -129,7 +129,8 @@ impl Release {
     }
 }
 
-fn checksum(bytes: &[u8]) -> String {
+/// Returns the SHA-256 of some bytes, as `sha256sum` writes it.
+pub fn checksum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -6,7 +6,7 @@ use crate::patch::relative;
 use crate::project::{Project, said};
 use crate::record::Record;
 use crate::update;
-use crate::words::{quoted, say};
+use crate::words::{lay, say};
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 /// One change. It is printed as what a user would do instead.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// The package is laid down in a folder.
-    Lay { folder: PathBuf },
+    /// The package is laid down in a folder, under a version that lets the requirements have it.
+    Lay { folder: PathBuf, version: Option<String> },
     /// A manifest gets another text. `lines` says which lines are new in it.
     Edit { manifest: PathBuf, text: String, lines: String },
     /// cargo updates the lock file.
@@ -25,7 +25,7 @@ pub(crate) enum Step {
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Lay { folder } => write!(f, "bash tokio/lay {}", quoted(folder)),
+            Self::Lay { folder, version } => f.write_str(&lay(folder, version.as_deref())),
             Self::Edit { manifest, lines, .. } => write!(f, "in {}, {lines}", manifest.display()),
             Self::Update { arguments } => f.write_str(&update::command(arguments)),
         }
@@ -49,7 +49,7 @@ impl<'a> Changes<'a> {
 
     pub(crate) fn make(&mut self, step: &Step) -> Result<(), String> {
         match step {
-            Step::Lay { folder } => self.lay(folder),
+            Step::Lay { folder, version } => self.lay(folder, version.as_deref()),
             Step::Edit { manifest, text, .. } => {
                 self.note_file(manifest, Some(text))?;
                 self.write(manifest, Some(text))
@@ -68,7 +68,7 @@ impl<'a> Changes<'a> {
         }
     }
 
-    fn lay(&mut self, folder: &Path) -> Result<(), String> {
+    fn lay(&mut self, folder: &Path, version: Option<&str>) -> Result<(), String> {
         // One that the caller has laid down before stays when the mend is undone.
         let is_new = folder.read_dir().map_or(true, |mut entries| entries.next().is_none());
         if is_new {
@@ -79,7 +79,7 @@ impl<'a> Changes<'a> {
         self.folders.push(KeptFolder::new(folder));
         let kept = self.folders.last_mut().expect("one was added");
         let mut keep = |path: &Path| interrupt::check().and_then(|()| kept.keep(path));
-        packer::lay(&packer::home(), folder, &mut keep).map(drop)
+        packer::lay(&packer::home(), folder, version, &mut keep).map(drop)
     }
 
     /// Writes down that a file is about to get another text.
@@ -133,11 +133,10 @@ impl<'a> Changes<'a> {
 
     /// Lets all changes stay.
     pub(crate) fn stay(mut self) -> Result<(), String> {
-        if self.record.is_some() {
+        if let Some((record, _)) = &mut self.record {
             // Whether there was a lock file is to be known even where it has not changed: a build writes it.
             let lock = self.project.lock()?;
             let there = text_of(&lock)?;
-            let (record, _) = self.record.as_mut().expect("there is one");
             if record.file(&name_of(&lock)).is_none() {
                 record.note_file(&name_of(&lock), there.as_deref(), there.as_deref());
             }

@@ -1,12 +1,12 @@
 //! What is the matter, from cargo's answer and its words.
 
+use crate::fit::{self, Fit};
 use crate::graph::{Graph, Liten, Tokio, Wish};
 use crate::submodule::Submodule;
 use crate::toolchain::{Pin, release};
 use crate::update::Update;
-use semver::{Version, VersionReq};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The manifest of the package, for its version and the names of its features.
 const MANIFEST: &str = include_str!("../../face/Cargo.toml");
@@ -24,16 +24,17 @@ pub(crate) enum Finding {
     InEffect { ours: Tokio, others: Vec<Tokio>, litens: Vec<Liten>, stale: Option<PathBuf> },
     /// Nothing in the graph asks for tokio.
     NoTokio,
-    /// cargo knows of no patch.
-    NoPatch { root: String, found: Tokio, said: String },
+    /// cargo knows of no patch. `fit`: the version that a patch needs, if that is not the package's own.
+    NoPatch { root: String, found: Tokio, fit: Option<Fit>, said: String },
     /// The patch has put another package there than liten's.
     Foreign { found: Tokio },
     /// The table `[replace]`, which is older than patches, has put another package there.
     Replaced { manifest: PathBuf, found: Tokio },
     /// Crates want tokio from somewhere that a patch of crates-io does not replace.
     Elsewhere { wishes: Vec<Wish>, found: Tokio },
-    /// A requirement that keeps 1.999 out.
-    Refused { wishes: Vec<Wish>, found: Tokio },
+    /// Requirements that keep the patch out. `patch`: its version and place. `fit`: a version of the package
+    /// that they let in.
+    Refused { wishes: Vec<Wish>, found: Tokio, patch: String, fit: Option<Fit> },
     /// The patch names liten's package as an other version of liten has laid it down.
     Outdated { patch: String, found: Tokio },
     /// A feature that liten's package does not have.
@@ -68,8 +69,8 @@ impl Finding {
     }
 
     /// `said` is what cargo has written beside its answer. `update` tells which updates bring liten's in
-    /// place of a tokio, `tokio@VERSION`.
-    pub(crate) fn of(graph: &Graph, said: &str, update: impl FnOnce(&str) -> Update) -> Self {
+    /// place of a tokio, `tokio@VERSION`, in which version.
+    pub(crate) fn of(graph: &Graph, said: &str, update: impl FnOnce(&str, &str) -> Update) -> Self {
         let said = said.trim_end().to_owned();
         let (ours, others): (Vec<Tokio>, Vec<Tokio>) =
             graph.tokios.iter().cloned().partition(|tokio| tokio.is_liten);
@@ -94,24 +95,29 @@ impl Finding {
         if found.is_patch {
             return Self::Foreign { found };
         }
+        let fit = Fit::of(&graph.wishes, &found.version);
         let Some(patch) = unused_patch(&said) else {
-            return Self::NoPatch { root: graph.root.clone(), found, said };
+            return Self::NoPatch { root: graph.root.clone(), found, fit, said };
         };
-        let wishes = those(&refuses);
-        if !wishes.is_empty() {
-            return Self::Refused { wishes, found };
-        }
-        if patch.split(' ').next() != Some(version()) {
+        let (number, place) = patch.split_once(' ').unwrap_or((&patch, ""));
+        let chosen = place.strip_prefix('(').and_then(|place| place.strip_suffix(')'));
+        let chosen = chosen.and_then(|place| packer::laid_as(Path::new(place)));
+        if number != chosen.as_deref().unwrap_or(version()) {
             return Self::Outdated { patch, found };
         }
+        let wishes =
+            those(&|wish| fit::is_of_one(wish) && !fit::lets_in(&wish.requirement, number));
+        if !wishes.is_empty() {
+            return Self::Refused { wishes, found, patch, fit };
+        }
         let known = features();
-        let wishes = those(&|wish| is_of_one(wish) && !wish.features.is_subset(&known));
+        let wishes = those(&|wish| fit::is_of_one(wish) && !wish.features.is_subset(&known));
         if !wishes.is_empty() {
             let all = wishes.iter().flat_map(|wish| &wish.features);
             let features = all.filter(|name| !known.contains(*name)).cloned().collect();
             return Self::UnknownFeatures { wishes, features };
         }
-        match update(&format!("tokio@{}", found.version)) {
+        match update(&format!("tokio@{}", found.version), number) {
             Update::These(updates) => Self::Locked { found, updates },
             Update::None(why) if why.is_empty() => Self::Unclear { found, said },
             Update::None(why) => Self::Unclear { found, said: why.trim_end().to_owned() },
@@ -124,26 +130,6 @@ impl Finding {
 fn unused_patch(said: &str) -> Option<String> {
     let rest = said.split_once("atch `tokio v")?.1;
     Some(rest.split_once('`')?.0.to_owned())
-}
-
-/// Whether a requirement of tokio 1 keeps the version of liten's package out.
-fn refuses(wish: &Wish) -> bool {
-    let (Ok(requirement), Ok(version)) =
-        (VersionReq::parse(&wish.requirement), Version::parse(version()))
-    else {
-        return false;
-    };
-    is_of_one(wish) && !requirement.matches(&version)
-}
-
-/// Whether it asks for tokio 1. Crates that ask for another major have a tokio of their own.
-fn is_of_one(wish: &Wish) -> bool {
-    let requirement = VersionReq::parse(&wish.requirement);
-    // `*` has no number in it.
-    requirement.is_ok_and(|requirement| {
-        let parts = requirement.comparators;
-        parts.is_empty() || parts.iter().any(|part| part.major == 1)
-    })
 }
 
 pub(crate) fn version() -> &'static str {
@@ -196,7 +182,7 @@ mod tests {
     }
 
     fn of(graph: &Graph, said: &str) -> Finding {
-        Finding::of(graph, said, |tokio| Update::These(vec![vec![tokio.to_owned()]]))
+        Finding::of(graph, said, |tokio, _| Update::These(vec![vec![tokio.to_owned()]]))
     }
 
     #[test]
@@ -236,7 +222,7 @@ mod tests {
         assert!(matches!(of(&real("^1", "warp-drive"), UNUSED), Finding::UnknownFeatures { .. }));
         assert!(matches!(of(&real("^1", "net"), UNUSED), Finding::Locked { .. }));
         for (why, told) in [("", UNUSED), ("a reason\n", "a reason")] {
-            let finding = Finding::of(&real("^1", "net"), UNUSED, |_| Update::None(why.into()));
+            let finding = Finding::of(&real("^1", "net"), UNUSED, |_, _| Update::None(why.into()));
             assert!(matches!(&finding, Finding::Unclear { said, .. } if said == told), "{finding}");
         }
         let old = UNUSED.replace("1.999.0", "1.998.0");
@@ -254,8 +240,8 @@ mod tests {
     #[test]
     fn all_that_the_lock_file_needs_is_said() {
         let updates = vec![vec!["update".to_owned()], vec!["check".to_owned()]];
-        let finding = Finding::of(&real("^1", "net"), UNUSED, |tokio| {
-            assert_eq!(tokio, "tokio@1.54.1");
+        let finding = Finding::of(&real("^1", "net"), UNUSED, |tokio, version| {
+            assert_eq!((tokio, version), ("tokio@1.54.1", "1.999.0"));
             Update::These(updates)
         });
         let said = finding.to_string();

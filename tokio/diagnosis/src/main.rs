@@ -10,6 +10,7 @@
 
 mod change;
 mod finding;
+mod fit;
 mod flags;
 mod graph;
 mod interrupt;

@@ -2,9 +2,10 @@
 //! is a choice, and is left to the person.
 
 use crate::change::Step;
-use crate::finding::Finding;
+use crate::finding::{self, Finding};
+use crate::fit::Fit;
 use crate::patch::{Manifest, relative, resolved};
-use packer::is_laid_down;
+use packer::{is_laid_down, laid_as};
 use std::fs;
 use std::path::Path;
 
@@ -16,19 +17,27 @@ const INSIDE: &str = "tokio-on-liten";
 /// The changes that mend what was found, or none if it is not for this to mend. Nothing is done here. `place`
 /// is where the package named tokio lies or is to be laid down.
 pub(crate) fn steps(finding: &Finding, place: Option<&Path>) -> Result<Vec<Step>, String> {
-    let lay = |folder: &Path| vec![Step::Lay { folder: folder.to_owned() }];
+    // One that was laid down under a version that a person chose keeps that.
+    let lay = |folder: &Path| {
+        let version = laid_as(folder);
+        vec![Step::Lay { folder: folder.to_owned(), version }]
+    };
     Ok(match finding {
-        Finding::NoPatch { root, .. } => patch(Path::new(root), place)?,
+        Finding::NoPatch { root, fit, .. } => patch(Path::new(root), place, fit.as_ref())?,
+        Finding::Refused { patch, fit, .. } => match folder_of(patch) {
+            Some(folder) if is_laid_down(folder) => {
+                vec![Step::Lay {
+                    folder: folder.to_owned(),
+                    version: fit.as_ref().and_then(Fit::version),
+                }]
+            }
+            _ => Vec::new(),
+        },
         // Where there is nothing above it, the path is that of another machine.
         Finding::NotLaid { folder } if folder.parent().is_some_and(Path::is_dir) => lay(folder),
         Finding::InEffect { stale: Some(folder), .. } => lay(folder),
         // "1.998.0 (/place)". Where it comes by git there is no folder to lay it down in.
-        Finding::Outdated { patch, .. } => patch
-            .split_once('(')
-            .and_then(|(_, rest)| rest.strip_suffix(')'))
-            .map(Path::new)
-            .filter(|folder| folder.is_dir())
-            .map_or(Vec::new(), lay),
+        Finding::Outdated { patch, .. } => folder_of(patch).map_or(Vec::new(), lay),
         Finding::Locked { updates, .. } => {
             let updates = updates.iter().cloned();
             updates.map(|arguments| Step::Update { arguments }).collect()
@@ -37,8 +46,14 @@ pub(crate) fn steps(finding: &Finding, place: Option<&Path>) -> Result<Vec<Step>
     })
 }
 
+/// The folder of a patch as cargo names it.
+fn folder_of(patch: &str) -> Option<&Path> {
+    let (_, rest) = patch.split_once('(')?;
+    rest.strip_suffix(')').map(Path::new).filter(|folder| folder.is_dir())
+}
+
 /// The package in its folder, and the patch in the manifest of the workspace's root.
-fn patch(root: &Path, place: Option<&Path>) -> Result<Vec<Step>, String> {
+fn patch(root: &Path, place: Option<&Path>, fit: Option<&Fit>) -> Result<Vec<Step>, String> {
     let root = resolved(root);
     let path = root.join("Cargo.toml");
     let named = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
@@ -58,5 +73,26 @@ fn patch(root: &Path, place: Option<&Path>) -> Result<Vec<Step>, String> {
     // A package that was not laid down is the caller's own. One that was is laid down again, because the
     // command may have been interrupted.
     let is_foreign = folder.join("Cargo.toml").exists() && !is_laid_down(&folder);
-    Ok(if is_foreign { vec![edit] } else { vec![Step::Lay { folder }, edit] })
+    if is_foreign {
+        return Ok(vec![edit]);
+    }
+    let version = match is_laid_down(&folder) {
+        true => laid_as(&folder),
+        false => None,
+    };
+    let lets_in = |version: &str| fit.is_none_or(|fit| fit.lets_in(version));
+    let version = match lets_in(version.as_deref().unwrap_or(finding::version())) {
+        true => version,
+        // Other projects may use it under the version that it has.
+        false if is_laid_down(&folder) && !folder.starts_with(&root) => {
+            return Err(format!(
+                "the package in {} is tokio {}, which the requirements of this project keep out: name \
+                 another folder with --mend=DIR",
+                folder.display(),
+                version.as_deref().unwrap_or(finding::version())
+            ));
+        }
+        false => fit.and_then(Fit::version),
+    };
+    Ok(vec![Step::Lay { folder, version }, edit])
 }

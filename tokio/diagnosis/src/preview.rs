@@ -34,10 +34,16 @@ pub(crate) fn preview(mut project: Project, place: Option<&Path>) -> Result<bool
     for step in &steps {
         say(&format!("Would do: {step}"));
     }
+    let version = steps.iter().find_map(|step| match step {
+        Step::Lay { version, .. } => version.clone(),
+        _ => None,
+    });
     let is_new = steps.iter().any(|step| matches!(step, Step::Edit { .. }));
     let folder = Folder(env::temp_dir().join(format!("tokio-on-liten-{}", process::id())));
     if is_new {
-        packer::lay(&packer::home(), &folder.0, &mut |_| crate::interrupt::check())?;
+        packer::lay(&packer::home(), &folder.0, version.as_deref(), &mut |_| {
+            crate::interrupt::check()
+        })?;
         let path = Value::from(folder.0.display().to_string());
         let patch = format!("patch.crates-io.tokio.path={path}");
         project.arguments.extend(["--config".into(), patch.into()]);

@@ -79,7 +79,9 @@ impl Project {
             return Ok(self.why_cargo_fails(&said(&output)));
         }
         let graph = Graph::parse(&output.stdout)?;
-        let mut finding = Finding::of(&graph, &words(&said(&output)), |tokio| self.update(tokio));
+        let mut finding = Finding::of(&graph, &words(&said(&output)), |tokio, version| {
+            self.update(tokio, version)
+        });
         if let Finding::InEffect { ours, stale, .. } = &mut finding {
             *stale = stale_folder(ours);
         }
@@ -146,12 +148,12 @@ impl Project {
     }
 
     /// The updates that let liten's package take the place of a tokio. The lock file is put back.
-    fn update(&self, tokio: &str) -> Update {
-        let found = self.updates(tokio, &[]);
+    fn update(&self, tokio: &str, version: &str) -> Update {
+        let found = self.updates(tokio, version, &[]);
         // What lies in cargo's cache may be enough.
         let found = match found {
             Ok(Update::None(why)) if words::is_about_network(&why) => {
-                match self.updates(tokio, &["--offline"]) {
+                match self.updates(tokio, version, &["--offline"]) {
                     Ok(Update::These(updates)) => Ok(Update::These(updates)),
                     _ => Ok(Update::None(why)),
                 }
@@ -159,7 +161,7 @@ impl Project {
             found => found,
         };
         match found {
-            Ok(Update::None(_)) if self.brings_it(&update::all()) => {
+            Ok(Update::None(_)) if self.brings_it(&update::all(), version) => {
                 Update::These(vec![update::all()])
             }
             Ok(update) => update,
@@ -170,7 +172,7 @@ impl Project {
     /// The smallest updates. The lock file may hold other crates in versions that liten's package does not
     /// go with. cargo names one at a time, and only if it is asked for a version of tokio that it cannot
     /// have. So each is updated before the next is asked for. Each call has the arguments `more`.
-    fn updates(&self, tokio: &str, more: &[&str]) -> Result<Update, String> {
+    fn updates(&self, tokio: &str, version: &str, more: &[&str]) -> Result<Update, String> {
         let lock = self.lock()?;
         let _kept = Kept::new(&lock)?;
         let read =
@@ -180,7 +182,7 @@ impl Project {
             update
         };
         let (mut updates, mut tried) = (Vec::new(), Vec::new());
-        let last = with_more(update::precise(tokio, finding::version()));
+        let last = with_more(update::precise(tokio, version));
         loop {
             let output = self.cargo(&last)?;
             let before = read()?;
@@ -210,13 +212,13 @@ impl Project {
     }
 
     /// Whether an update would bring liten's package. Nothing is written.
-    fn brings_it(&self, update: &[String]) -> bool {
+    fn brings_it(&self, update: &[String], version: &str) -> bool {
         let mut update = update.to_owned();
         update.push("--dry-run".to_owned());
         let Ok(output) = self.cargo(&update) else { return false };
         // "Updating tokio v1.54.1 -> v1.999.0 (/place)", or that it removes one and adds the other.
         let comes = |line: &str| {
-            let is_in = |words| line.contains(&format!("{words}{} ", finding::version()));
+            let is_in = |words| line.contains(&format!("{words}{version} "));
             line.contains(" tokio v") && (is_in("-> v") || is_in("Adding tokio v"))
         };
         said(&output).lines().any(comes)
@@ -242,8 +244,9 @@ fn manifest_at(path: &Path) -> Option<Manifest> {
 /// The folder of a package that was laid down from another state of liten than this one.
 fn stale_folder(ours: &Tokio) -> Option<PathBuf> {
     let folder = Path::new(&ours.place).parent()?;
-    // What has another version was made so on purpose, and is told by that.
-    let is_ours = ours.version == finding::version() && packer::is_laid_down(folder);
+    // What has another version without a choice is told by that.
+    let version = packer::laid_as(folder).unwrap_or_else(|| finding::version().to_owned());
+    let is_ours = ours.version == version && packer::is_laid_down(folder);
     (is_ours && !packer::is_current(&packer::home(), folder)).then(|| folder.to_owned())
 }
 

@@ -1,6 +1,7 @@
 //! What the doctor says.
 
 use crate::finding::{Finding, oldest_rust, version};
+use crate::fit::Fit;
 use crate::graph::{Liten, Tokio, Wish};
 use crate::submodule::Submodule;
 use crate::toolchain::Pin;
@@ -50,6 +51,14 @@ pub(crate) fn quoted(path: &Path) -> String {
     }
 }
 
+/// The command that lays the package down.
+pub(crate) fn lay(folder: &Path, version: Option<&str>) -> String {
+    match version {
+        Some(version) => format!("bash tokio/lay --as {version} {}", quoted(folder)),
+        None => format!("bash tokio/lay {}", quoted(folder)),
+    }
+}
+
 /// Whether cargo has looked for a crate in a folder of vendored ones.
 fn is_about_vendored(said: &str) -> bool {
     said.contains("directory source")
@@ -73,7 +82,9 @@ impl fmt::Display for Finding {
                 stale.as_deref().map_or(Ok(()), |folder| out_of_date(f, folder))
             }
             Self::NoTokio => f.write_str("No crate of this project asks for tokio."),
-            Self::NoPatch { root, found, said } => no_patch(f, root, found, said),
+            Self::NoPatch { root, found, fit, said } => {
+                no_patch(f, root, found, fit.as_ref(), said)
+            }
             Self::Foreign { found } => write!(
                 f,
                 "Not in effect: the patch puts tokio {} in place, from {}, and this is not the package over \
@@ -89,7 +100,9 @@ impl fmt::Display for Finding {
                 found.place
             ),
             Self::Elsewhere { wishes, found } => elsewhere(f, wishes, found),
-            Self::Refused { wishes, found } => refused(f, wishes, found),
+            Self::Refused { wishes, found, patch, fit } => {
+                refused(f, wishes, found, patch, fit.as_ref())
+            }
             Self::Outdated { patch, found } => write!(
                 f,
                 "Not in effect: tokio is {}, and the patch is tokio {patch}, which is another version than \
@@ -131,7 +144,10 @@ fn no_toolchain(f: &mut fmt::Formatter<'_>, pin: &Pin) -> fmt::Result {
 
 fn in_effect(f: &mut fmt::Formatter<'_>, ours: &Tokio, others: &[Tokio]) -> fmt::Result {
     write!(f, "In effect: each crate's tokio 1 is liten's, from {}.", ours.place)?;
-    if ours.version != version() {
+    let chosen = Path::new(&ours.place).parent().and_then(packer::laid_as);
+    if chosen.as_ref() == Some(&ours.version) {
+        write!(f, " Its version is {}, which lets the requirements have it.", ours.version)?;
+    } else if ours.version != version() {
         write!(
             f,
             "\nIts version is {}, and this copy of liten lays down {}: run `bash tokio/lay DIR` again for \
@@ -149,9 +165,8 @@ fn in_effect(f: &mut fmt::Formatter<'_>, ours: &Tokio, others: &[Tokio]) -> fmt:
 fn out_of_date(f: &mut fmt::Formatter<'_>, folder: &Path) -> fmt::Result {
     write!(
         f,
-        "\nThe liten in it is not that of this copy of liten: run `bash tokio/lay {}` to bring it up to \
-         date.",
-        quoted(folder)
+        "\nThe liten in it is not that of this copy of liten: run `{}` to bring it up to date.",
+        lay(folder, packer::laid_as(folder).as_deref())
     )
 }
 
@@ -167,15 +182,24 @@ fn elsewhere(f: &mut fmt::Formatter<'_>, wishes: &[Wish], found: &Tokio) -> fmt:
     )
 }
 
-fn refused(f: &mut fmt::Formatter<'_>, wishes: &[Wish], found: &Tokio) -> fmt::Result {
+fn refused(
+    f: &mut fmt::Formatter<'_>,
+    wishes: &[Wish],
+    found: &Tokio,
+    patch: &str,
+    fit: Option<&Fit>,
+) -> fmt::Result {
+    let (number, place) = patch.split_once(' ').unwrap_or((patch, ""));
     let intro = format!(
-        "Not in effect: tokio is {}, because these requirements keep {} out:",
-        found.version,
-        version()
+        "Not in effect: tokio is {}, because these requirements keep {number} out:",
+        found.version
     );
     list(f, &intro, wishes)?;
-    f.write_str(
-        "Raise them, or take a release of those crates that asks for tokio 1 without an upper bound.",
+    let folder = place.trim_start_matches('(').trim_end_matches(')');
+    write!(
+        f,
+        "Lay the package down under a version that they let in, which --mend does: {}",
+        lay(Path::new(folder), fit.and_then(Fit::version).as_deref())
     )
 }
 
@@ -267,13 +291,20 @@ fn not_checked_out(
     write!(f, "cargo says:\n\n{said}")
 }
 
-fn no_patch(f: &mut fmt::Formatter<'_>, root: &str, found: &Tokio, said: &str) -> fmt::Result {
+fn no_patch(
+    f: &mut fmt::Formatter<'_>,
+    root: &str,
+    found: &Tokio,
+    fit: Option<&Fit>,
+    said: &str,
+) -> fmt::Result {
+    let command = lay(Path::new("DIR"), fit.and_then(Fit::version).as_deref());
     write!(
         f,
         "Not in effect: tokio is {} from {}, and cargo knows of no patch for a package named tokio. It \
          counts in the Cargo.toml of the workspace's root alone ({root}/Cargo.toml):\n\n\
-         [patch.crates-io]\ntokio = {{ path = \"DIR\" }}\n\nwith the folder that \
-         `bash tokio/lay DIR` has laid down.",
+         [patch.crates-io]\ntokio = {{ path = \"DIR\" }}\n\nwith the folder that `{command}` \
+         has laid down.",
         found.version, found.place
     )?;
     match said.is_empty() {

@@ -8,6 +8,7 @@
 mod edits;
 mod liten;
 mod parcel;
+mod pin;
 mod release;
 mod tool;
 
@@ -30,12 +31,19 @@ pub fn home() -> PathBuf {
 /// Is called with the path of each file before that is written or removed. Its error stops the work.
 pub type Before<'a> = &'a mut dyn FnMut(&Path) -> Result<(), String>;
 
-/// Lays the package down in a folder, and returns which release of tokio its files are from.
+/// Lays the package down in a folder, under a version that the caller chooses or else its own, and returns
+/// which release of tokio its files are from.
 ///
 /// # Errors
 ///
 /// Says why it cannot. A folder that has other files in it is left alone.
-pub fn lay(home: &Path, folder: &Path, before: Before<'_>) -> Result<String, String> {
+pub fn lay(
+    home: &Path,
+    folder: &Path,
+    version: Option<&str>,
+    before: Before<'_>,
+) -> Result<String, String> {
+    version.map_or(Ok(()), pin::check)?;
     let release = Release::find(home)?;
     let mut parcel = Parcel::default();
     for (path, bytes) in release.files()? {
@@ -43,7 +51,7 @@ pub fn lay(home: &Path, folder: &Path, before: Before<'_>) -> Result<String, Str
     }
     edits::apply(&mut parcel)?;
     parcel.name_licence()?;
-    parcel.put_ours(home)?;
+    parcel.put_ours(home, version)?;
     parcel.write(folder, before)?;
     Ok(release.version().to_owned())
 }
@@ -63,11 +71,17 @@ pub fn remove(folder: &Path) -> Result<bool, String> {
     parcel::remove(folder)
 }
 
+/// Returns the version that a caller has chosen for the package in a folder.
+pub fn laid_as(folder: &Path) -> Option<String> {
+    pin::read(&std::fs::read_to_string(folder.join(parcel::MARK)).ok()?)
+}
+
 /// Returns whether what is ours in a folder that was laid down is what this copy of liten would write
 /// there.
 pub fn is_current(home: &Path, folder: &Path) -> bool {
     let mut parcel = Parcel::default();
-    parcel.put_ours(home).is_ok_and(|()| parcel.lies_in(folder))
+    let version = laid_as(folder);
+    parcel.put_ours(home, version.as_deref()).is_ok_and(|()| parcel.lies_in(folder))
 }
 
 /// Writes the checksums of the release that `upstream/Cargo.toml` names into `upstream/files`, and returns

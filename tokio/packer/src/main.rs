@@ -1,4 +1,4 @@
-//! The command that lays the package named `tokio` down: `packer DIR`. `packer --record` writes the
+//! The command that lays the package named `tokio` down: `packer [--as VERSION] DIR`. `packer --record` writes the
 //! checksums of another release of tokio into `upstream/files`.
 
 use std::env;
@@ -6,14 +6,18 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: bash tokio/lay DIR
-Lays the package named tokio down in DIR: a new or empty folder, or one that was laid down before.";
+const USAGE: &str = "usage: bash tokio/lay [--as VERSION] DIR
+Lays the package named tokio down in DIR: a new or empty folder, or one that was laid down before. With --as
+it gets this version, such as 1.47.3, where a requirement keeps its own out.";
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
     let done = match &arguments[..] {
         [option] if option == "--record" => packer::record(&packer::home()),
-        [folder] if !folder.to_string_lossy().starts_with('-') => lay(Path::new(folder)),
+        [folder] if is_name(folder) => lay(Path::new(folder), None),
+        [option, version, folder] if option == "--as" && is_name(folder) => {
+            lay(Path::new(folder), Some(&version.to_string_lossy()))
+        }
         _ => Err(USAGE.to_owned()),
     };
     match done {
@@ -28,16 +32,21 @@ fn main() -> ExitCode {
     }
 }
 
-fn lay(folder: &Path) -> Result<String, String> {
-    let release = packer::lay(&packer::home(), folder, &mut |_| Ok(()))?;
+fn is_name(argument: &OsString) -> bool {
+    !argument.to_string_lossy().starts_with('-')
+}
+
+fn lay(folder: &Path, version: Option<&str>) -> Result<String, String> {
+    let release = packer::lay(&packer::home(), folder, version, &mut |_| Ok(()))?;
+    let under = version.map_or(String::new(), |version| format!(" as version {version}"));
     let from_here = if folder.is_relative() { ", if that lies here" } else { "" };
     let (path, but) = match toml(folder) {
         Some(path) => (path, ""),
         None => ("\"DIR\"".to_owned(), ", with its path for DIR, which has to be UTF-8 there"),
     };
     Ok(format!(
-        "The package named tokio, with the files of tokio {release} and with liten, lies in {}. Add to the \
-         Cargo.toml of the workspace's root{from_here}{but}:\n\n[patch.crates-io]\n\
+        "The package named tokio, with the files of tokio {release} and with liten, lies in {}{under}. Add \
+         to the Cargo.toml of the workspace's root{from_here}{but}:\n\n[patch.crates-io]\n\
          tokio = {{ path = {path} }}\n\nand run once: cargo update -p tokio",
         folder.display()
     ))

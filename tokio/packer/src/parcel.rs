@@ -1,6 +1,6 @@
 //! The package that is laid down, first in memory: nothing is written before everything is there.
 
-use crate::{Before, liten};
+use crate::{Before, liten, pin};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
@@ -44,8 +44,8 @@ impl Parcel {
         Ok(())
     }
 
-    /// Adds our files, liten and their licences.
-    pub(crate) fn put_ours(&mut self, home: &Path) -> Result<(), String> {
+    /// Adds our files, liten and their licences. `version`: the one that the package gets, if not its own.
+    pub(crate) fn put_ours(&mut self, home: &Path, version: Option<&str>) -> Result<(), String> {
         let repository = home.parent().ok_or("the folder `tokio` does not lie in liten")?;
         let face = home.join("face");
         for path in files_under(&face.join("src"))? {
@@ -61,13 +61,18 @@ impl Parcel {
             return Err(format!("face/Cargo.toml does not have `{LITEN}` once"));
         }
         let path = format!("liten = {{ path = \"{}\"", liten::FOLDER);
-        self.put("Cargo.toml", manifest.replace(LITEN, &path).into_bytes());
+        let manifest = manifest.replace(LITEN, &path);
+        let manifest = match version {
+            Some(version) => pin::manifest(&manifest, version)?,
+            None => manifest,
+        };
+        self.put("Cargo.toml", manifest.into_bytes());
         self.files.extend(liten::files(repository)?);
         for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
             self.put(name, read(&repository.join(name))?);
         }
         self.put(".gitignore", GITIGNORE.into());
-        self.put(MARK, MARK_TEXT.into());
+        self.put(MARK, (MARK_TEXT.to_owned() + &version.map_or(String::new(), pin::line)).into());
         Ok(())
     }
 
@@ -87,7 +92,8 @@ impl Parcel {
         }
         self.refuse_links(folder)?;
         // First, so that a run that is interrupted can be repeated.
-        put_file(&folder.join(MARK), MARK_TEXT.as_bytes(), before)?;
+        let mark = self.files.get(MARK).map_or(MARK_TEXT.as_bytes(), Vec::as_slice);
+        put_file(&folder.join(MARK), mark, before)?;
         for (name, bytes) in &self.files {
             put_file(&folder.join(name), bytes, before)?;
         }

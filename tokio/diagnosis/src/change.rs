@@ -33,8 +33,8 @@ impl fmt::Display for Step {
 }
 
 /// The changes that have been made so far. They are made together or not at all: when this is dropped, it
-/// puts all of them back, unless they are to stay. Each is written down before it is made, so that a later run
-/// can put back what this one could not.
+/// puts all of them back, unless they are to stay. Each is written down before it is made, so that a later
+/// run can put back what this one could not.
 pub(crate) struct Changes<'a> {
     project: &'a Project,
     files: Vec<Kept>,

@@ -12,8 +12,8 @@ pub(crate) struct Fit {
 }
 
 impl Fit {
-    /// Finds the highest version that all requirements of tokio 1 let in, `found` being the release that cargo
-    /// has chosen. `None`: the package's own is the one.
+    /// Finds the highest version that all requirements of tokio 1 let in, `found` being the release that
+    /// cargo has chosen. `None`: the package's own is the one.
     ///
     /// The last number is as high as may be, so that a later release does not take the package's place. If no
     /// such version is let in, the release that cargo has chosen is, for that went with all that counts.

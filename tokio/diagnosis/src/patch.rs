@@ -60,8 +60,8 @@ impl Manifest {
         Ok(Some(line))
     }
 
-    /// Takes the patch of tokio out again, with the tables that have nothing else in them, and the exclusion of
-    /// its folder. Returns what went, in words.
+    /// Takes the patch of tokio out again, with the tables that have nothing else in them, and the exclusion
+    /// of its folder. Returns what went, in words.
     pub(crate) fn remove_patch(&mut self, path: &str) -> String {
         fn inside<'a>(table: &'a mut dyn TableLike, key: &str) -> Option<&'a mut dyn TableLike> {
             table.get_mut(key)?.as_table_like_mut()

@@ -1,6 +1,6 @@
 //! What a mend has changed, written down beside the manifest before it is changed. From it `--undo` restores
-//! the files to the byte. A mend that was killed, or cut off by a crash of the machine, leaves one that is not
-//! finished, and the next run puts the project back from it.
+//! the files to the byte. A mend that was killed, or cut off by a crash of the machine, leaves one that is
+//! not finished, and the next run puts the project back from it.
 
 use crate::kept::{name_beside, replace};
 use packer::checksum;
@@ -142,8 +142,8 @@ impl Record {
         ))
     }
 
-    /// Notes that a file changes from one text to another. What it was before the first mend stays noted. If a
-    /// person has changed it since, it is not to be put back as it was.
+    /// Notes that a file changes from one text to another. What it was before the first mend stays noted. If
+    /// a person has changed it since, it is not to be put back as it was.
     pub(crate) fn note_file(&mut self, name: &str, before: Option<&str>, after: Option<&str>) {
         let after = after.map(|text| checksum(text.as_bytes()));
         match self.files.get_mut(name) {
@@ -220,7 +220,8 @@ mod tests {
     #[test]
     fn what_is_no_record_is_an_error_that_names_it() {
         let folder = folder("bad");
-        let outside = r#"{"finished": true, "process": 1, "folders": [], "files": {"../x": {"before": "b"}}}"#;
+        let files = r#""files": {"../x": {"before": "b"}}"#;
+        let outside = &format!(r#"{{"finished": true, "process": 1, "folders": [], {files}}}"#);
         for text in ["", "{}", "{\"files\": 1}", outside] {
             fs::write(folder.join(NAME), text).expect("the file can be written");
             let error = Record::in_folder(&folder).expect_err("it is none");

@@ -1,7 +1,7 @@
 //! The way back: what `--undo` does.
 //!
-//! A file that is still as the mend has left it gets its old text, to the byte. In one that has changed since,
-//! and where there is no record, only the patch goes. So nothing that a person has done is lost.
+//! A file that is still as the mend has left it gets its old text, to the byte. In one that has changed
+//! since, and where there is no record, only the patch goes. So nothing that a person has done is lost.
 
 use crate::change::Changes;
 use crate::interrupt;

@@ -1,6 +1,7 @@
 //! The version of the package where a caller chooses it: one that a requirement such as `~1.47` lets in.
 //!
-//! The package is the same under each. What the release of that version lacked may be there, and what it had is.
+//! The package is the same under each. What the release of that version lacked may be there, and what it had
+//! is.
 
 use std::fmt::Display;
 

@@ -464,6 +464,7 @@ fn whole_tree() -> Vec<Source> {
         "tokio/samples/grpc/src",
         "tokio/samples/notes/src",
         "tokio/samples/promises/src",
+        "tokio/samples/unstable/src",
         "tokio/samples/web/src",
         "tokio/trial/src",
     ])

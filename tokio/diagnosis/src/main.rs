@@ -11,7 +11,6 @@
 mod change;
 mod finding;
 mod fit;
-mod flags;
 mod graph;
 mod interrupt;
 mod kept;
@@ -31,7 +30,6 @@ use change::{Changes, Step};
 use finding::Finding;
 use project::Project;
 use request::{Order, Request};
-use std::collections::BTreeMap;
 use std::env;
 use std::path::Path;
 use std::process::ExitCode;
@@ -53,7 +51,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says what there is to say, and returns whether the patch is in effect and compiles.
+/// Says what there is to say, and returns whether the patch is in effect.
 fn answer() -> Result<bool, String> {
     let Request { order, is_trial, project } = Request::parse(env::args_os().skip(1))?;
     // The way back needs neither a toolchain nor the network where the files are as they were left.
@@ -75,17 +73,7 @@ fn answer() -> Result<bool, String> {
         },
     };
     say(&finding);
-    let variables: BTreeMap<_, _> = env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
-    let place = flags::place_of_unstable(&project.folder, &project.arguments, &variables);
-    if let Some(place) = &place {
-        say(&format!(
-            "liten's package refuses to compile with `--cfg tokio_unstable`, which stands in {place}: take \
-             it out."
-        ));
-    }
-    Ok(place.is_none() && matches!(finding, Finding::InEffect { .. }))
+    Ok(matches!(finding, Finding::InEffect { .. }))
 }
 
 /// What cargo says of a project, unless a signal has kept it from saying all.

@@ -17,11 +17,10 @@
 )]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-#[cfg(tokio_unstable)]
+#[cfg(all(tokio_unstable, feature = "io-uring", target_os = "linux"))]
 compile_error!(
-    "this `tokio` is liten's and has nothing of what `--cfg tokio_unstable` adds (task dumps, io_uring, \
-     task::Builder, tracing, LocalRuntime's hooks): take the flag out of RUSTFLAGS and .cargo/config.toml, \
-     or `tokio` out of [patch.crates-io]"
+    "this `tokio` is liten's, and liten does not use io_uring: take out the feature `io-uring` of tokio, \
+     which `cargo tree -e features -i tokio` finds, or `tokio` out of [patch.crates-io]"
 );
 
 #[cfg(target_family = "wasm")]

@@ -7,16 +7,26 @@ mod disabled;
 mod enter;
 mod handle;
 mod local_runtime;
+mod metrics;
 
 cfg_io_driver_impl! {
     pub(crate) mod io;
 }
 
+#[cfg(tokio_unstable)]
+mod unstable;
+
 pub use self::builder::Builder;
+#[cfg(tokio_unstable)]
+#[allow(deprecated)]
+pub use self::unstable::{HistogramConfiguration, HistogramScale, RngSeed, UnhandledPanic};
+#[cfg(tokio_unstable)]
+pub use liten::runtime::TaskMeta;
 pub use self::enter::EnterGuard;
 pub use self::handle::{Handle, TryCurrentError};
 pub use self::local_runtime::{LocalOptions, LocalRuntime};
-pub use liten::runtime::{Id, RuntimeFlavor, RuntimeMetrics};
+pub use self::metrics::RuntimeMetrics;
+pub use liten::runtime::{Id, RuntimeFlavor};
 
 use self::disabled::{Disabled, Entry};
 use crate::util::error::RUNTIME_SHUTTING_DOWN_ERROR;
@@ -139,7 +149,7 @@ impl Runtime {
 
     /// Returns what the runtime counts.
     pub fn metrics(&self) -> RuntimeMetrics {
-        self.runtime.metrics()
+        self.handle.metrics()
     }
 }
 

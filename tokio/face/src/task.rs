@@ -3,7 +3,10 @@
 pub mod coop;
 
 cfg_rt! {
+    #[cfg(not(tokio_unstable))]
     mod join_set;
+    #[cfg(tokio_unstable)]
+    pub mod join_set;
     mod local_set;
     mod task_local;
 
@@ -57,6 +60,11 @@ cfg_rt! {
     }
 
     pub use crate::blocking::spawn_blocking;
+
+    #[cfg(all(tokio_unstable, feature = "tracing"))]
+    mod builder;
+    #[cfg(all(tokio_unstable, feature = "tracing"))]
+    pub use self::builder::Builder;
 
     cfg_rt_multi_thread! {
         /// Runs `f`, which may block, here, and lets another thread do this worker's work.

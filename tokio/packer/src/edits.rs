@@ -73,6 +73,13 @@ const EDITS: &[Edit] = &[
         to: Some("            Ok(registration) => Ok(AsyncFd {"),
         with: "match Registration::of_descriptor(fd, interest, scheduler::Handle::current()) {\n",
     },
+    // What tells the crate `tracing` of operations: nothing here does.
+    Edit {
+        path: "src/macros/mod.rs",
+        from: "cfg_trace! {\n    #[macro_use]\n    mod trace;\n}",
+        to: None,
+        with: "",
+    },
     // The standard streams wait where they are in non-blocking mode.
     Edit {
         path: "src/io/blocking.rs",

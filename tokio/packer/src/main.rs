@@ -1,5 +1,5 @@
-//! The command that lays the package named `tokio` down: `packer [--as VERSION] DIR`. `packer --record` writes
-//! the checksums of another release of tokio into `upstream/files`.
+//! The command that lays the package named `tokio` down: `packer [--as VERSION] DIR`. `packer --record`
+//! writes the checksums of another release of tokio into `upstream/files`.
 
 use std::env;
 use std::ffi::OsString;

@@ -143,8 +143,8 @@ impl Parcel {
     }
 }
 
-/// Everything that lies in a folder that was laid down, or that cargo puts there. The mark comes last, so that
-/// a removal that is interrupted can be repeated.
+/// Everything that lies in a folder that was laid down, or that cargo puts there. The mark comes last, so
+/// that a removal that is interrupted can be repeated.
 const LAID: [&str; 10] = [
     "src",
     liten::FOLDER,

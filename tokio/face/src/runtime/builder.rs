@@ -3,6 +3,8 @@
 use super::disabled::Disabled;
 use super::{LocalOptions, LocalRuntime, Runtime, RuntimeFlavor};
 use crate::LITEN;
+#[cfg(tokio_unstable)]
+use liten::runtime::TaskMeta;
 use std::env::{self, VarError};
 use std::fmt;
 use std::io;
@@ -133,6 +135,18 @@ impl Builder {
         on_thread_park[F: Fn() + Send + Sync + 'static](f: F);
         /// Runs `f` each time that a thread of the runtime wakes up.
         on_thread_unpark[F: Fn() + Send + Sync + 'static](f: F);
+    }
+
+    #[cfg(tokio_unstable)]
+    passed_on! {
+        /// Calls `f` for each task that is spawned, before it can run.
+        on_task_spawn[F: Fn(&TaskMeta<'_>) + Send + Sync + 'static](f: F);
+        /// Calls `f` before each poll of a task.
+        on_before_task_poll[F: Fn(&TaskMeta<'_>) + Send + Sync + 'static](f: F);
+        /// Calls `f` after each poll of a task.
+        on_after_task_poll[F: Fn(&TaskMeta<'_>) + Send + Sync + 'static](f: F);
+        /// Calls `f` for each task that has ended.
+        on_task_terminate[F: Fn(&TaskMeta<'_>) + Send + Sync + 'static](f: F);
     }
 
     /// Without effect: liten bounds the time that a task waits, not the number of polls.

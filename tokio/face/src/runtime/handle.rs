@@ -99,7 +99,7 @@ impl Handle {
 
     /// Returns what the runtime counts.
     pub fn metrics(&self) -> RuntimeMetrics {
-        self.inner.metrics()
+        RuntimeMetrics::from_inner(self.inner.metrics())
     }
 }
 

@@ -91,7 +91,7 @@ impl LocalRuntime {
 
     /// Returns what the runtime counts.
     pub fn metrics(&self) -> RuntimeMetrics {
-        self.runtime.metrics()
+        self.handle.metrics()
     }
 }
 

@@ -184,3 +184,86 @@ where
         });
     }
 }
+
+/// Gives a task a name before it is spawned into a set.
+#[cfg(all(tokio_unstable, feature = "tracing"))]
+pub struct Builder<'a, T> {
+    set: &'a mut JoinSet<T>,
+    builder: super::Builder<'a>,
+}
+
+#[cfg(all(tokio_unstable, feature = "tracing"))]
+impl<T> JoinSet<T> {
+    /// Begins a task that gets a name.
+    pub fn build_task(&mut self) -> Builder<'_, T> {
+        Builder { set: self, builder: super::Builder::new() }
+    }
+}
+
+/// Each of these spawns into the set as the method of that name of [`task::Builder`](super::Builder) does.
+#[cfg(all(tokio_unstable, feature = "tracing"))]
+impl<'a, T: 'static> Builder<'a, T> {
+    /// Sets the name of the task.
+    pub fn name(self, name: &'a str) -> Self {
+        Self { builder: self.builder.name(name), ..self }
+    }
+
+    #[track_caller]
+    pub fn spawn<F>(self, future: F) -> std::io::Result<AbortHandle>
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send,
+    {
+        Ok(self.set.insert(self.builder.spawn(future)?))
+    }
+
+    #[track_caller]
+    pub fn spawn_on<F>(self, future: F, handle: &Handle) -> std::io::Result<AbortHandle>
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send,
+    {
+        Ok(self.set.insert(self.builder.spawn_on(future, handle)?))
+    }
+
+    #[track_caller]
+    pub fn spawn_blocking<F>(self, f: F) -> std::io::Result<AbortHandle>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send,
+    {
+        Ok(self.set.insert(self.builder.spawn_blocking(f)?))
+    }
+
+    #[track_caller]
+    pub fn spawn_blocking_on<F>(self, f: F, handle: &Handle) -> std::io::Result<AbortHandle>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send,
+    {
+        Ok(self.set.insert(self.builder.spawn_blocking_on(f, handle)?))
+    }
+
+    #[track_caller]
+    pub fn spawn_local<F>(self, future: F) -> std::io::Result<AbortHandle>
+    where
+        F: Future<Output = T> + 'static,
+    {
+        Ok(self.set.insert(self.builder.spawn_local(future)?))
+    }
+
+    #[track_caller]
+    pub fn spawn_local_on<F>(self, future: F, local_set: &LocalSet) -> std::io::Result<AbortHandle>
+    where
+        F: Future<Output = T> + 'static,
+    {
+        Ok(self.set.insert(self.builder.spawn_local_on(future, local_set)?))
+    }
+}
+
+#[cfg(all(tokio_unstable, feature = "tracing"))]
+impl<T> fmt::Debug for Builder<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("join_set::Builder").field("builder", &self.builder).finish_non_exhaustive()
+    }
+}

@@ -41,6 +41,18 @@ impl LocalSet {
         boxed_if_large!(task future: F, origin => self.tasks.spawn_local_from(future, origin))
     }
 
+    /// Spawns `future` into the set as a task with a name.
+    #[cfg(all(tokio_unstable, feature = "tracing"))]
+    #[track_caller]
+    pub(super) fn spawn_named<F>(&self, future: F, name: Option<&str>) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: 'static> + 'static,
+    {
+        let Some(name) = name else { return self.spawn_local(future) };
+        let origin = (Location::caller(), std::sync::Arc::<str>::from(name));
+        boxed_if_large!(task future: F, origin => self.tasks.spawn_local_from(future, origin))
+    }
+
     /// Runs `future` and the tasks on this thread, in `runtime`, and returns the output of `future`.
     #[track_caller]
     pub fn block_on<F>(&self, runtime: &Runtime, future: F) -> F::Output

@@ -26,8 +26,8 @@
 //! let runtime = Builder::new_multi_thread().worker_threads(2).build().unwrap();
 //! let (release, held) = mpsc::channel::<()>();
 //! let task = runtime.spawn(async move { _ = held.recv() });
-//! // Such as: worker 0 has been in one poll for 104 ms: task 1, spawned at src/main.rs:7:20, in futex (a
-//! // lock or a condition); use spawn_blocking, or yield more often
+//! // Such as: worker 0 has been in one poll for 104 ms: task 1, spawned at src/main.rs:7:20, in the
+//! // system call futex (a lock or a condition); another thread holds the lock or has to signal: …
 //! while runtime.handle().dump().findings().is_empty() {
 //!     std::thread::sleep(Duration::from_millis(10));
 //! }
@@ -186,6 +186,9 @@ pub use deadlocked_task::DeadlockedTask;
 pub use dump::Dump;
 pub use event::{Event, EventKind, PollOutcome};
 pub use finding::Finding;
+pub use finding::blocked_threads::BlockedThread;
+pub use finding::descriptors::Descriptors;
+pub use finding::long_waits::LongWait;
 pub use flight_recorder::{FlightRecorder, FlightRecorderBuilder, Snapshot, SnapshotReason};
 pub use pool_info::{JobInfo, PoolInfo};
 pub use recording::Recording;

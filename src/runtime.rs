@@ -92,6 +92,8 @@ mod shuttle;
 mod task_hooks;
 mod tokio_context;
 pub(crate) mod tokio_words;
+#[allow(dead_code, reason = "only insight shows them")]
+pub(crate) mod watched;
 pub(crate) mod weak_handle;
 
 pub use crate::engine::ended::is_rt_shutdown_err;
@@ -176,7 +178,7 @@ impl Runtime {
     /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        block_on!(future: F, |root| self.handle.poll_root(root, true))
+        block_on!(future: F, self.handle.id(), |root| self.handle.poll_root(root, true))
     }
 
     /// Blocks the calling thread until no task is alive; returns at once if none is. Without workers it runs

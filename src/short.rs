@@ -34,6 +34,12 @@ impl fmt::Display for Place {
     }
 }
 
+/// "1 task", "2 tasks".
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{s}")
+}
+
 /// The end of `path`, with an ellipsis if that is not all.
 pub(crate) fn end(path: &str) -> Cow<'_, str> {
     match path.char_indices().rev().nth(MOST_CHARACTERS - 1) {

@@ -122,7 +122,13 @@ const CIRCLES: &[circles::Known] = &[
         "a scheduler has a probe, which reads the scheduler when the watchdog reports a look",
     ),
     (
-        &["src/insight/dump.rs", "src/insight/finding.rs"],
+        &[
+            "src/insight/dump.rs",
+            "src/insight/finding.rs",
+            "src/insight/finding/blocked_threads.rs",
+            "src/insight/finding/descriptors.rs",
+            "src/insight/finding/long_waits.rs",
+        ],
         "findings follow from a dump, and the page's dump has those that several looks have shown",
     ),
     (
@@ -160,7 +166,12 @@ const CIRCLES: &[circles::Known] = &[
         "a handle gives the numbers of its runtime, and they are read by way of a handle",
     ),
     (
-        &["src/runtime/local.rs", "src/runtime/local/run.rs", "src/runtime/local_thread.rs"],
+        &[
+            "src/runtime/local.rs",
+            "src/runtime/local/listed.rs",
+            "src/runtime/local/run.rs",
+            "src/runtime/local_thread.rs",
+        ],
         "an executor knows whether it polls on this thread, and the thread knows which executor does; \
          `run` is a future of the executor that makes it",
     ),
@@ -309,6 +320,7 @@ const THREAD_LOCALS: Confined = Confined {
     homes: &[
         ("src/runtime/context.rs", "the current runtime"),
         ("src/runtime/block_on.rs", "which runtime made this thread, and whether it polls a root"),
+        ("src/runtime/watched.rs", "the system's number of this thread"),
         ("src/runtime/tokio_context.rs", "whether this thread is the helper's"),
         ("src/runtime/local_thread.rs", "the current local runtime, and whether it is polling"),
         ("src/runtime/local/queue.rs", "the queue whose own half this thread may touch"),

@@ -160,7 +160,7 @@ pub(crate) use in_place::{block_in_place, is_blocked_in_place};
 pub(crate) use probe::{AfterReport, Probe, TaskEvent, WorkerProbe};
 pub(crate) use quiescence::Presence;
 pub(crate) use shared::{Shared, WorkerEntry};
-pub(crate) use slots::MAX_WORKERS;
+pub(crate) use slots::{MAX_WORKERS, thread_number};
 pub(crate) use threads::{SPARES_VARIABLE, ThreadConfig, ThreadSetup};
 pub(crate) use watchdog::LONGEST_PAUSE;
 

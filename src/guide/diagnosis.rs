@@ -36,6 +36,11 @@
 //! | [proven: no waker](#a-waker-was-dropped) | a future that loses its waker | `sick_dropped_waker` |
 //! | [become more and more](#tasks-become-more-and-more) | tasks that nothing ends | `sick_spawn_leak` |
 //! | [times a second](#a-task-wakes-itself) | a busy loop | `sick_self_wake_storm` |
+//! | [wait for a Mutex](#tasks-have-waited-for-long) | a task holds for long what others need | |
+//! | [the future of block_on](#a-thread-that-is-no-worker-is-blocked) | a call that blocks elsewhere | |
+//! | [nothing has polled it](#a-thread-that-is-no-worker-is-blocked) | a `LocalSet` that is not run | |
+//! | [panicked](#tasks-have-panicked) | a panic that nothing has looked at | |
+//! | [too many open files](#the-process-has-no-descriptor-left) | descriptors are used up | |
 //! | [threads of the blocking pool](#the-blocking-pool-is-full) | too much blocking work | `sick_full_pool` |
 //! | [has waited for 12 s at least](#a-peer-is-silent) | no answer comes | `sick_silent_peer` |
 //! | [in the last minute](#a-worker-is-blocked) | the same, and it is over | |
@@ -47,26 +52,25 @@
 //! # A worker is blocked
 //!
 //! > worker 1 has been in one poll for 1575 ms: task 10, spawned at examples/sick/blocked_worker.rs:20:14, in
-//! > recvfrom(fd 21 → socket:\[257607\]); use spawn_blocking, or yield more often
+//! > the system call recvfrom(fd 21 → socket:\[257607\]); use spawn_blocking, or yield more often
 //!
-//! The sentence names the place of the spawn and, on Linux, what the thread is in. "in recvfrom", "in read",
-//! "in clock_nanosleep" are calls that block: find them in the task, and use what liten has instead, or
-//! [`spawn_blocking`](crate::spawn_blocking). "in futex" is a lock of std, often one that is held for long by
-//! another thread. "computes" is a loop: [`yield_now`](crate::task::yield_now) in it, or `spawn_blocking`.
-//! "waits for a processor" is no fault of the task: other threads or a limit of the container take the
-//! processors. The other tasks go on meanwhile, on other workers; [`blocking`](super::blocking) says how far.
+//! The sentence names the place of the spawn and, on Linux, what the thread is in. The system calls recvfrom,
+//! read and clock_nanosleep block: find them in the task, and use what liten has instead, or
+//! [`spawn_blocking`](crate::spawn_blocking). "futex" is a lock of std, often one that is held for long by
+//! another thread: of several workers in it, one is named for each place, and a worker that is in something
+//! else says how many wait so. "computes" is a loop: [`yield_now`](crate::task::yield_now) in it, or
+//! `spawn_blocking`. "waits for a processor" is no fault of the task: other threads or a limit of the
+//! container take the processors. The other tasks go on meanwhile, on other workers;
+//! [`blocking`](super::blocking) says how far.
 //!
 //! A block that is over is still named. In the minute after it, a sentence below the findings says so:
 //!
 //! > in the last minute 3 slow polls have ended; the longest: worker 1 was held up for 204 ms until 5 s ago:
-//! > task 10, spawned at examples/sick/blocked_worker.rs:20:14, in clock_nanosleep; use spawn_blocking, or
-//! > yield more often
+//! > task 10, spawned at examples/sick/blocked_worker.rs:20:14, in the system call clock_nanosleep; use
+//! > spawn_blocking, or yield more often
 //!
-//! Only workers are looked at. No such sentence comes of a runtime without them
-//! ([`Builder::new_current_thread`](crate::runtime::Builder::new_current_thread),
-//! [`LocalRuntime`](crate::runtime::LocalRuntime)), of pinned tasks, and of the future in `block_on`, however
-//! long a poll of those blocks. Of the tasks among them the text names the one that is polled just then
-//! ("polled elsewhere").
+//! Only workers are looked at here; [other threads](#a-thread-that-is-no-worker-is-blocked) have a sentence
+//! of their own.
 //!
 //! "The last slow polls" has the last 16, however long ago they were:
 //! [`Dump::slow_polls`](crate::insight::Dump::slow_polls). The runtime keeps them from its start on, so it
@@ -74,8 +78,8 @@
 //!
 //! # Tasks wait for each other
 //!
-//! > 2 tasks wait for each other: deadlock, proven: task 10, spawned at examples/sick/join_deadlock.rs:20:22
-//! > waits for task 11; task 11, spawned at examples/sick/join_deadlock.rs:24:22 waits for task 10
+//! > 2 tasks wait for each other: deadlock, proven: task 10, spawned at examples/sick/join_deadlock.rs:20:22,
+//! > waits for task 11; task 11, spawned at examples/sick/join_deadlock.rs:24:22, waits for task 10
 //!
 //! None of them ever goes on. With handles: let a third task wait for both, or wait for a message in place of
 //! an end. With locks ("waits for a Mutex … held by task 11"): take them in one order everywhere, put what
@@ -95,7 +99,7 @@
 //!
 //! # A waker was dropped
 //!
-//! > 1 tasks spawned at examples/sick/dropped_waker.rs:22:14 are stuck, proven: no waker of theirs exists, so
+//! > 1 task spawned at examples/sick/dropped_waker.rs:22:14 is stuck, proven: no waker of theirs exists, so
 //! > only an abort can end them (sick_dropped_waker::Answer)
 //!
 //! A future has returned `Pending`, and the waker that it was given is gone without having been called. The
@@ -116,12 +120,51 @@
 //! # A task wakes itself
 //!
 //! > task 10, spawned at examples/sick/self_wake_storm.rs:21:14, is polled some 1081404 times a second and
-//! > never waits: suspected storm of wakes by itself; let it wait for an event or a timer
+//! > never waits: suspected to wake itself, or always to find more to do; let it wait for an event or a timer
 //!
 //! The task was never seen to wait, and a worker polls it over and over. Mostly a `poll` calls `wake_by_ref`
 //! and returns `Pending`, or a loop calls `yield_now` until something has come. Let it wait for that: by
 //! [`Notify`](crate::sync::Notify), a channel, or at least a [`sleep`](crate::time::sleep). A task that
 //! always has more messages than it can take looks the same; then it is simply where the time goes.
+//!
+//! # Tasks have waited for long
+//!
+//! > 21 tasks wait for a Mutex (#4e1f69e0) held by task 8, the longest for 23.0 s at least; task 8, spawned
+//! > at src/session.rs:9:5, waits for a timer in 3576.0 s, for 23.0 s at least; waiting: 21 spawned at
+//! > src/session.rs:15:13
+//!
+//! The chain is followed to its end, which stands before the tasks that wait. The cure is there: do not hold
+//! a guard while you wait for a timer or a peer, give back permits on each path, keep receiving. "In the end
+//! for" names the last of several tasks of which each waits for the next one, such as actors with full
+//! channels. Of a semaphore the sentence says how many of its permits were forgotten; of a `RwLock` that a
+//! task wants to read twice, that a writer waits in between. It comes after ten seconds, and only while the
+//! page is looked at.
+//!
+//! # A thread that is no worker is blocked
+//!
+//! > the future of block_on at src/main.rs:2:1 has been in one poll for 5.0 s: computes; use spawn_blocking,
+//! > or yield more often
+//!
+//! What [a worker](#a-worker-is-blocked) must not do, the thread in `block_on` or `#[liten::main]` must not
+//! do either, nor that of a [`LocalRuntime`](crate::runtime::LocalRuntime). "has blocked worker 1 in place"
+//! names a task in [`block_in_place`](crate::task::block_in_place), and the call of `block_on` in it.
+//! "nothing has polled it" is said of a [`LocalSet`](crate::task::LocalSet) whose `run_until` has returned or
+//! was dropped.
+//!
+//! # Tasks have panicked
+//!
+//! > 1 task spawned at src/orders.rs:6:20 panicked, the last one, task 8, 16 s ago: the message is on
+//! > standard error
+//!
+//! What it has sent or received stands still since then. Its [`JoinHandle`](crate::task::JoinHandle) has the
+//! message, too: await it somewhere. Panics are counted from the moment on at which there is a page.
+//!
+//! # The process has no descriptor left
+//!
+//! > the process has too many open files, 120 of 120, so that accept, connect and open fail: 89 sockets of
+//! > tasks spawned at src/server.rs:12:33; 27 connections to 127.0.0.1:35207 cannot be accepted; …
+//!
+//! The place is that of the tasks with most sockets. Known on Linux.
 //!
 //! # The blocking pool is full
 //!

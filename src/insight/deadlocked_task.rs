@@ -1,4 +1,4 @@
-//! One of several tasks that wait for each other.
+//! One of several tasks of which each waits for the next one.
 
 use super::wait::Wait;
 use crate::engine::task::running::NamedTask;
@@ -7,8 +7,9 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// One of the tasks of a [`Finding::Deadlock`](super::Finding::Deadlock) or
-/// [`Finding::SuspectedDeadlock`](super::Finding::SuspectedDeadlock). Its `Display` says what it waits for.
+/// One of the tasks of a [`Finding::Deadlock`](super::Finding::Deadlock),
+/// [`Finding::SuspectedDeadlock`](super::Finding::SuspectedDeadlock) or
+/// [`Finding::LongWait`](super::Finding::LongWait). Its `Display` says what it waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadlockedTask {
     pub(super) task: RunningTask,
@@ -32,8 +33,8 @@ impl DeadlockedTask {
         self.task.spawned_at()
     }
 
-    /// Returns what it waits for: the end of the next task of the circle, a lock that the next one holds, or
-    /// room in a channel from which the next one received last.
+    /// Returns what it waits for: the end of the next task, a lock that the next one holds, or room in a
+    /// channel from which the next one received last.
     pub fn waits_for(&self) -> &Wait {
         &self.waits_for
     }
@@ -41,6 +42,6 @@ impl DeadlockedTask {
 
 impl fmt::Display for DeadlockedTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} waits for {}", NamedTask(self.task, self.name()), self.waits_for)
+        write!(f, "{}, waits for {}", NamedTask(self.task, self.name()), self.waits_for)
     }
 }

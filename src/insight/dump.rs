@@ -4,7 +4,7 @@ use super::await_tree::{AwaitTree, trees};
 use super::deadlocks::{Deadlocks, Suspects};
 use super::finding::Finding;
 use super::pool_info::PoolInfo;
-use super::slow_poll_info::SlowPollInfo;
+use super::slow_poll_info::{Lately, SlowPollInfo};
 use super::socket_info::SocketInfo;
 use super::sockets::Targets;
 use super::task_group::{Groups, TaskGroup};
@@ -14,9 +14,9 @@ use super::worker_info::WorkerInfo;
 use crate::engine::sync_shim::Mutex;
 use crate::engine::task::RunningTask;
 use crate::observe::histogram::HistogramCounts;
-use crate::runtime::{Handle, RuntimeFlavor};
+use crate::runtime::{Handle, RuntimeFlavor, watched};
 use std::collections::HashMap;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, Location};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -61,6 +61,11 @@ pub struct Dump {
     /// How many spare workers there may be, if there are as many.
     pub(super) spares_used_up: Option<usize>,
     pub(super) trees: Vec<AwaitTree>,
+    /// The panics of the tasks of each place, the latest first, with the time since the last one.
+    pub(super) panics: Vec<(RunningTask, u64, Duration)>,
+    /// The places whose tasks the workers polled at most looks, with the part of the looks in percent. Empty
+    /// unless the dump is the page's.
+    pub(super) busy_places: Vec<(&'static Location<'static>, u32)>,
     /// What several looks have shown. Empty unless the dump is the page's.
     pub(super) over_time: Vec<Finding>,
     /// How long polls took, and how long tasks were ready before them. `None` without workers.
@@ -91,7 +96,11 @@ impl Handle {
         let (metrics, workers) = (self.metrics(), self.worker_facts());
         let mut workers: Vec<_> = workers.into_iter().map(WorkerInfo::of).collect();
         let polled_elsewhere = self.tasks_polled_elsewhere().collect();
-        let alive = || (metrics.num_alive_tasks(), self.tasks_of_workers());
+        let locals = || -> u64 {
+            let executors = watched::executors_of(self.id());
+            executors.iter().map(|executor| executor.alive_tasks()).sum()
+        };
+        let alive = || (metrics.num_alive_tasks() + locals() as usize, self.tasks_of_workers());
         let before = alive();
         let (mut tasks, mut walk) = (Vec::new(), Walk::new(self, &workers));
         for mut task in walk.suspects.walk(self) {
@@ -135,6 +144,8 @@ impl Handle {
             blocked_polls: metrics.blocked_poll_count(),
             spares_used_up: self.spares_used_up(),
             trees: Vec::new(),
+            panics: self.panics(),
+            busy_places: Vec::new(),
             over_time: Vec::new(),
             times: metrics.histograms(),
             targets: Arc::new(AssertUnwindSafe(Mutex::new(targets))),
@@ -259,11 +270,16 @@ impl Dump {
     /// let slow = dump.slow_polls().iter().find(is_it).unwrap();
     /// assert!(slow.duration() >= Duration::from_millis(20));
     /// // Says for instance: worker 0 was held up for 498 ms until 2 ms ago: task 1, spawned at
-    /// // src/main.rs:7:22, in clock_nanosleep
+    /// // src/main.rs:7:22, in the system call clock_nanosleep
     /// println!("{slow}");
     /// ```
     pub fn slow_polls(&self) -> &[SlowPollInfo] {
         &self.last_slow_polls
+    }
+
+    pub(super) fn lately(&self) -> Option<Lately<'_>> {
+        let panicked: Vec<_> = self.panics.iter().map(|(task, ..)| *task).collect();
+        Lately::of(&self.last_slow_polls, &panicked)
     }
 
     /// Returns the await trees, if they were asked for: see [`Handle::dump_with_trees`].

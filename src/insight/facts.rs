@@ -7,6 +7,7 @@ use crate::engine::scheduler::{Shared, WorkerEntry};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::task::waker::task_of;
 use crate::engine::task::{RunningTask, TaskId};
+use crate::observe::incidents::Panics;
 use crate::observe::slow_polls::KeptPoll;
 use crate::runtime::blocking_task::{BlockingJob, RunningJob};
 use crate::runtime::{Handle, SlowPoll, ThreadActivity};
@@ -92,6 +93,17 @@ impl Handle {
             }
         };
         kept.into_iter().map(ended).collect()
+    }
+
+    /// The panics of the tasks of each place, the latest first: the task of that, how many there were, and
+    /// the time since.
+    pub(super) fn panics(&self) -> Vec<(RunningTask, u64, Duration)> {
+        let now = clock::now();
+        let since =
+            |panics: Panics| (panics.task, panics.count, now.saturating_duration_since(panics.at));
+        let mut panics: Vec<_> = self.incidents().panics().into_iter().map(since).collect();
+        panics.sort_by_key(|(_, _, ago)| *ago);
+        panics
     }
 
     /// How long a poll lasts that is slow.

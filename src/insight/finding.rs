@@ -12,6 +12,10 @@
 //! | `suspected_deadlocks` | the same where a guard or a receiver may have been given away |
 //! | `many_tasks` | [`MANY_TASKS`] tasks and more of one place, which are more than half of all |
 //! | `large_futures` | a future of [`LARGE_FUTURE`] and more |
+//! | `long_waits.rs` | tasks that have waited for long, and what they wait for in the end |
+//! | `blocked_threads.rs` | a thread that is no worker is in a slow poll, or a worker blocks in place |
+//! | `panicked_tasks` | tasks of one place have panicked |
+//! | `descriptors.rs` | the process has no descriptor left |
 //! | `growth.rs` | tasks of one place become more and more: suspected |
 //! | `storms.rs` | a task is polled all the time and never waits: suspected |
 //! | `silences.rs` | a task waits for nothing but a connection on which nothing happens: suspected |
@@ -23,16 +27,13 @@ use super::deadlocked_task::DeadlockedTask;
 use super::deadlocks::Circle;
 use super::dump::Dump;
 use super::pool_info::JobInfo;
-use super::slow_poll_info::advice;
 use super::task_group::TaskGroup;
-use super::wait::Wait;
-use super::worker_info::WorkerState;
-use crate::engine::scheduler::SPARES_VARIABLE;
+use super::worker_info::{WorkerInfo, WorkerState};
 use crate::engine::task::RunningTask;
-use crate::engine::task::running::NamedTask;
 use crate::runtime::ThreadActivity;
-use crate::short::{Place, short};
-use std::fmt;
+use blocked_threads::BlockedThread;
+use descriptors::Descriptors;
+use long_waits::LongWait;
 use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,6 +46,9 @@ const OLD_JOB: Duration = Duration::from_secs(10);
 
 /// From this many tasks of one place on, a finding names the place.
 const MANY_TASKS: usize = 10_000;
+
+/// The part of the workers' time, in percent, from which on it is said of many tasks that they take it.
+const BUSY_PERCENT: u32 = 10;
 
 /// A future is moved when it is spawned, and lies in memory for as long as its task.
 const LARGE_FUTURE: usize = 16 * 1024;
@@ -78,6 +82,12 @@ pub enum Finding {
         duration: Duration,
         /// What the worker's thread does.
         activity: ThreadActivity,
+        /// How many other workers, with tasks of the same place, wait for a lock or a condition of the
+        /// system's, as this one does. They have no finding of their own.
+        others: usize,
+        /// How many workers wait for such a lock, if this one, which has been in its poll for longer than the
+        /// others, does not: perhaps its task holds it.
+        lock_waiters: usize,
     },
     /// All threads of the blocking pool are busy, and jobs wait.
     #[non_exhaustive]
@@ -114,6 +124,38 @@ pub enum Finding {
         /// How many there are.
         tasks: usize,
     },
+    /// Tasks have waited for ten seconds and more for a lock, a permit or room in a channel, with the chain
+    /// of what they wait for. Seen by several looks, and therefore only on the page.
+    LongWait(LongWait),
+    /// A thread that is no worker has been in one poll for longer than
+    /// [`Builder::slow_poll_threshold`](crate::runtime::Builder::slow_poll_threshold), or a worker's task has
+    /// blocked in place for ten seconds. Seen by several looks, and therefore only on the page.
+    BlockedThread(BlockedThread),
+    /// Tasks of a [`LocalSet`](crate::task::LocalSet) or a [`LocalExecutor`](crate::task::LocalExecutor) have
+    /// been ready for ten seconds, and nothing has polled it. Seen by several looks, and therefore only on
+    /// the page.
+    #[non_exhaustive]
+    UnpolledTasks {
+        /// One of them.
+        task: RunningTask,
+        /// How many there are.
+        tasks: usize,
+        /// For how long, at least.
+        duration: Duration,
+    },
+    /// Tasks have panicked, counted from the first page, recording or
+    /// [`FlightRecorder`](super::FlightRecorder) on.
+    #[non_exhaustive]
+    PanickedTasks {
+        /// The last one.
+        task: RunningTask,
+        /// How many tasks from that place have panicked.
+        tasks: u64,
+        /// How long ago the last one has.
+        ago: Duration,
+    },
+    /// The process has no descriptor left. Found by the page, on Linux.
+    DescriptorsUsedUp(Descriptors),
     /// The tasks of one place that wait become more and more: perhaps nothing ends them. Seen by several
     /// looks over ten seconds at least, and therefore only on the page.
     #[non_exhaustive]
@@ -128,6 +170,8 @@ pub enum Finding {
         tasks: usize,
         /// The time in which they became so many more.
         duration: Duration,
+        /// What more than half of them wait for, if that is known: "a Notify", "a timer".
+        wait_for: Option<String>,
     },
     /// A task is polled again and again and has not been seen to wait: perhaps it wakes itself in each poll
     /// instead of waiting for something. Seen by many looks, and therefore only on the page.
@@ -198,6 +242,11 @@ pub enum Finding {
         spawned_at: &'static Location<'static>,
         /// How many there are.
         tasks: usize,
+        /// What part of the workers' time their polls take, in percent, about. Seen by many looks, and
+        /// therefore only on the page.
+        busy_percent: Option<u32>,
+        /// Whether more than half of them wait for timers.
+        wait_for_timers: bool,
     },
     /// A future is so large that moving and keeping it costs.
     #[non_exhaustive]
@@ -217,15 +266,18 @@ impl Dump {
     /// Returns what is wrong, the worst first. It follows from what the dump shows, and asks the runtime for
     /// nothing.
     pub fn findings(&self) -> Vec<Finding> {
-        let mut found = Vec::new();
+        let (first, later): (Vec<_>, Vec<_>) =
+            self.over_time.iter().cloned().partition(Finding::is_first);
+        let mut found = first;
         found.extend(all_blocked(self));
         found.extend(blocked_workers(self));
         found.extend(full_pool(self));
         found.extend(old_jobs(self));
         found.extend(deadlocks(self));
+        found.extend(panicked_tasks(self));
         found.extend(stuck_tasks(self));
         found.extend(suspected_deadlocks(self));
-        found.extend_from_slice(&self.over_time);
+        found.extend(later);
         found.extend(many_tasks(self));
         found.extend(large_futures(self));
         found
@@ -249,15 +301,46 @@ fn all_blocked(dump: &Dump) -> Option<Finding> {
     })
 }
 
-fn blocked_workers(dump: &Dump) -> impl Iterator<Item = Finding> {
+/// Of workers that wait for a lock, one is named for each place, because one lock often holds up all.
+fn blocked_workers(dump: &Dump) -> Vec<Finding> {
     let slow = dump.workers.iter().filter(|worker| worker.poll_duration >= dump.slow_after);
-    slow.map(|worker| Finding::BlockedWorker {
+    let (waiting, mut named): (Vec<_>, Vec<_>) = slow.partition(|worker| waits_for_lock(worker));
+    let lock_waiters = waiting.len();
+    let longest = named.iter().max_by_key(|worker| worker.poll_duration).map(|worker| worker.index);
+    named.sort_by_key(|worker| Some(worker.index) != longest);
+    let place = |worker: &WorkerInfo| worker.task.map(|task| task.spawned_at());
+    let mut found: Vec<_> = named
+        .into_iter()
+        .map(|worker| {
+            let is_longest = Some(worker.index) == longest;
+            blocked_worker(worker, 0, if is_longest { lock_waiters } else { 0 })
+        })
+        .collect();
+    let mut places = Vec::new();
+    for worker in &waiting {
+        if !places.contains(&place(worker)) {
+            places.push(place(worker));
+            let same = waiting.iter().filter(|other| place(other) == place(worker));
+            found.push(blocked_worker(worker, same.count() - 1, 0));
+        }
+    }
+    found
+}
+
+fn waits_for_lock(worker: &WorkerInfo) -> bool {
+    matches!(&worker.activity, Some(ThreadActivity::Calls(call)) if call.name() == Some("futex"))
+}
+
+fn blocked_worker(worker: &WorkerInfo, others: usize, lock_waiters: usize) -> Finding {
+    Finding::BlockedWorker {
         worker: worker.index,
         task: worker.task,
         name: worker.task_name.clone(),
         duration: worker.poll_duration,
         activity: worker.activity.clone().unwrap_or(ThreadActivity::Unknown),
-    })
+        others,
+        lock_waiters,
+    }
 }
 
 fn full_pool(dump: &Dump) -> Option<Finding> {
@@ -289,6 +372,11 @@ fn suspected_deadlocks(dump: &Dump) -> impl Iterator<Item = Finding> {
     circles.map(|Circle { tasks, others }| Finding::SuspectedDeadlock { tasks, others })
 }
 
+fn panicked_tasks(dump: &Dump) -> impl Iterator<Item = Finding> {
+    let panics = dump.panics.iter();
+    panics.map(|&(task, tasks, ago)| Finding::PanickedTasks { task, tasks, ago })
+}
+
 fn stuck_tasks(dump: &Dump) -> impl Iterator<Item = Finding> {
     dump.groups.iter().filter(|group| group.stuck() > 0).filter_map(|group| {
         let (spawned_at, type_name) = (group.spawned_at(), group.type_name()?);
@@ -299,8 +387,18 @@ fn stuck_tasks(dump: &Dump) -> impl Iterator<Item = Finding> {
 fn many_tasks(dump: &Dump) -> Option<Finding> {
     let total: usize = dump.groups.iter().map(TaskGroup::tasks).sum();
     let group = dump.groups.first()?;
-    (group.tasks() >= MANY_TASKS && 2 * group.tasks() > total)
-        .then_some(Finding::ManyTasks { spawned_at: group.spawned_at(), tasks: group.tasks() })
+    if group.tasks() < MANY_TASKS || 2 * group.tasks() <= total {
+        return None;
+    }
+    let spawned_at = group.spawned_at();
+    let busy = dump.busy_places.iter().find(|(place, _)| *place == spawned_at);
+    let timers = 2 * dump.timers > total;
+    Some(Finding::ManyTasks {
+        spawned_at,
+        tasks: group.tasks(),
+        busy_percent: busy.map(|(_, percent)| *percent).filter(|&percent| percent >= BUSY_PERCENT),
+        wait_for_timers: timers,
+    })
 }
 
 fn large_futures(dump: &Dump) -> impl Iterator<Item = Finding> {
@@ -312,156 +410,19 @@ fn large_futures(dump: &Dump) -> impl Iterator<Item = Finding> {
 }
 
 impl Finding {
-    /// Writes the findings that follow from several looks.
-    fn fmt_suspicion(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::GrowingTasks { spawned_at, type_name, before, tasks, duration } => write!(
-                f,
-                "the waiting tasks spawned at {} become more and more, from {before} to {tasks} in {} s: \
-                 suspected leak, as if nothing ended them ({})",
-                Place(spawned_at),
-                duration.as_secs(),
-                short(type_name)
-            ),
-            Self::BusyTask { task, name, polls_per_second } => write!(
-                f,
-                "{}, is polled some {polls_per_second} times a second and never waits: suspected storm of \
-                 wakes by itself; let it wait for an event or a timer",
-                NamedTask(*task, name.as_deref())
-            ),
-            Self::SilentPeer { task, name, peer, duration, tasks } => write!(
-                f,
-                "{}, has waited for {} s at least for {peer} to send something, and for nothing else: \
-                 suspected silent peer, set a timeout; {tasks} tasks from there wait like this",
-                NamedTask(*task, name.as_deref()),
-                duration.as_secs()
-            ),
-            _ => Ok(()),
-        }
+    /// Whether it names what others may follow from.
+    fn is_first(&self) -> bool {
+        matches!(self, Self::LongWait(_) | Self::DescriptorsUsedUp(_))
     }
 }
 
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::AllWorkersBlocked { workers, ready_tasks, spares_used_up } => {
-                let limit = spares_used_up.map_or_else(String::new, |most| {
-                    format!(
-                        "; at most {most} spare workers may run: see max_spare_workers and \
-                         {SPARES_VARIABLE}"
-                    )
-                });
-                write!(
-                    f,
-                    "none of {workers} workers is free, and {ready_tasks} tasks wait for one{limit}"
-                )
-            }
-            Self::BlockedWorker { worker, task: Some(task), name, duration, activity } => write!(
-                f,
-                "worker {worker} has been in one poll for {} ms: {}, {activity}; {}",
-                duration.as_millis(),
-                NamedTask(*task, name.as_deref()),
-                advice(activity)
-            ),
-            Self::BlockedWorker { worker, task: None, duration, activity, .. } => write!(
-                f,
-                "worker {worker} has been in something other than a task for {} ms: {activity}",
-                duration.as_millis()
-            ),
-            Self::PoolFull { threads, queued, longest_wait, oldest } => {
-                write!(
-                    f,
-                    "all {threads} threads of the blocking pool are busy, and {queued} jobs wait, the first \
-                     for {} ms",
-                    longest_wait.as_millis()
-                )?;
-                match oldest {
-                    Some(oldest) => write!(f, "; the oldest of what they do: {oldest}"),
-                    None => Ok(()),
-                }
-            }
-            Self::OldJob { task, name, age, jobs } => write!(
-                f,
-                "blocking work has been under way for {} s: {}; {jobs} jobs are that old, and this is the \
-                 oldest",
-                age.as_secs(),
-                NamedTask(*task, name.as_deref())
-            ),
-            Self::StuckTasks { spawned_at, type_name, tasks } => write!(
-                f,
-                "{tasks} tasks spawned at {} are stuck, proven: no waker of theirs exists, so only an abort \
-                 can end them ({})",
-                Place(spawned_at),
-                short(type_name)
-            ),
-            Self::Deadlock { tasks, others } => deadlock(tasks, *others, true, f),
-            Self::SuspectedDeadlock { tasks, others } => deadlock(tasks, *others, false, f),
-            Self::GrowingTasks { .. } | Self::BusyTask { .. } | Self::SilentPeer { .. } => {
-                self.fmt_suspicion(f)
-            }
-            Self::ManyTasks { spawned_at, tasks } => write!(
-                f,
-                "{tasks} tasks have been spawned at {} and are alive: if the number grows, they leak",
-                Place(spawned_at)
-            ),
-            Self::LargeFuture { spawned_at, type_name, size, tasks } => write!(
-                f,
-                "{tasks} tasks spawned at {} take {size} bytes each ({}): box what is large in them",
-                Place(spawned_at),
-                short(type_name)
-            ),
-        }
-    }
-}
-
+pub(super) mod blocked_threads;
+pub(super) mod descriptors;
 pub(super) mod growth;
+pub(super) mod long_waits;
+mod sentences;
 pub(super) mod silences;
 pub(super) mod storms;
-/// The most tasks of one circle that are named.
-const NAMED: usize = 8;
-
-fn deadlock(
-    tasks: &[DeadlockedTask],
-    others: usize,
-    is_proven: bool,
-    f: &mut fmt::Formatter<'_>,
-) -> fmt::Result {
-    match tasks.len() {
-        1 => f.write_str("a task waits for itself")?,
-        count => write!(f, "{count} tasks wait for each other")?,
-    }
-    let has_room = tasks.iter().any(|task| task.waits_for.is_for_room());
-    let has_lock = tasks.iter().any(|task| {
-        matches!(task.waits_for, Wait::Primitive { .. }) && !task.waits_for.is_for_room()
-    });
-    f.write_str(match (is_proven, has_room, has_lock) {
-        (true, _, false) => ": deadlock, proven",
-        (true, _, true) => ": deadlock, proven unless a guard was given to another task",
-        (false, false, _) => {
-            ": suspected deadlock, not proven because a guard that owns its lock may have been given to \
-             another task"
-        }
-        (false, true, false) => {
-            ": suspected deadlock, not proven because a receiver may have been given to another task, or \
-             another sender may give room back"
-        }
-        (false, true, true) => {
-            ": suspected deadlock, not proven because a receiver or a guard may have been given to \
-             another task, or another sender may give room back"
-        }
-    })?;
-    for (index, task) in tasks.iter().take(NAMED).enumerate() {
-        write!(f, "{} {task}", if index == 0 { ":" } else { ";" })?;
-    }
-    if tasks.len() > NAMED {
-        write!(f, "; and {} more", tasks.len() - NAMED)?;
-    }
-    match others {
-        0 => Ok(()),
-        1 => f.write_str("; 1 other task waits for them"),
-        others => write!(f, "; {others} other tasks wait for them"),
-    }
-}
 
 #[cfg(all(test, liten_loom))]
 mod loom;

@@ -2,12 +2,17 @@
 
 use super::cold::Following;
 use super::dump::Dump;
+use super::finding::Finding;
+use super::finding::blocked_threads::BlockedThreads;
+use super::finding::descriptors::used_up;
 use super::finding::growth::Growth;
+use super::finding::long_waits::long_waits;
 use super::finding::silences::{Reader, Silences};
 use super::finding::storms::{Seen, Storms};
 use super::socket_info::Quiet;
 use super::task_info::{TaskInfo, TaskState};
 use super::wait::Wait;
+use crate::engine::task::TaskId;
 use crate::runtime::Handle;
 use std::collections::HashMap;
 use std::time::Instant;
@@ -15,6 +20,7 @@ use std::time::Instant;
 /// The looks at one runtime, within bounds. All of it is read from the outside, by the thread that looks.
 pub(super) struct History {
     _following: Following,
+    blocked: BlockedThreads,
     growth: Growth,
     storms: Storms,
     silences: Silences,
@@ -25,6 +31,7 @@ impl History {
     pub(super) fn of(handle: &Handle) -> Self {
         Self {
             _following: Following::new(handle.id()),
+            blocked: BlockedThreads::default(),
             growth: Growth::default(),
             storms: Storms::default(),
             silences: Silences::default(),
@@ -37,8 +44,17 @@ impl History {
         self.growth.look(now, dump.groups());
         self.silences.look(now, readers(handle, dump).into_iter());
         self.quiet.look(now, &mut dump.sockets);
-        dump.over_time = self.storms.findings();
-        dump.over_time.extend(self.growth.findings());
+        dump.busy_places = self.storms.busy_places();
+        let busy = self.storms.findings();
+        dump.over_time = long_waits(dump, &polls_of(&busy));
+        dump.over_time.extend(used_up(dump));
+        dump.over_time.extend(self.blocked.findings(now, handle));
+        dump.over_time.extend(busy);
+        let explained = |found: &Finding| dump.over_time.iter().any(|wait| explains(wait, found));
+        let growth = self.growth.findings().into_iter();
+        let mut growth: Vec<_> = growth.filter(|found| !explained(found)).collect();
+        growth.iter_mut().for_each(|found| say_what_they_wait_for(dump, found));
+        dump.over_time.extend(growth);
         dump.over_time.extend(self.silences.findings());
     }
 
@@ -46,6 +62,7 @@ impl History {
     pub(super) fn glance(&mut self, now: Instant, handle: &Handle) -> bool {
         let seen = handle.polls().into_iter().map(|(polls, task)| Seen { polls, task });
         self.storms.look(now, &seen.collect::<Vec<_>>());
+        self.blocked.look(now, handle);
         self.storms.has_suspects()
     }
 
@@ -58,6 +75,40 @@ impl History {
         let found = found.collect();
         self.storms.ask(found);
     }
+}
+
+/// How often the tasks are polled in a second that these findings name.
+fn polls_of(busy: &[Finding]) -> HashMap<TaskId, u64> {
+    let polls = |found: &Finding| match found {
+        Finding::BusyTask { task, polls_per_second, .. } => Some((task.id(), *polls_per_second)),
+        _ => None,
+    };
+    busy.iter().filter_map(polls).collect()
+}
+
+/// Whether `wait` says why the tasks of `growth` become more.
+fn explains(wait: &Finding, growth: &Finding) -> bool {
+    match (wait, growth) {
+        (Finding::LongWait(wait), Finding::GrowingTasks { spawned_at, tasks, .. }) => {
+            wait.places().iter().any(|(place, waiting)| place == spawned_at && 2 * waiting > *tasks)
+        }
+        _ => false,
+    }
+}
+
+fn say_what_they_wait_for(dump: &Dump, growth: &mut Finding) {
+    let Finding::GrowingTasks { spawned_at, wait_for, .. } = growth else { return };
+    let (mut sorts, mut all): (HashMap<String, usize>, usize) = (HashMap::new(), 0);
+    let is_waiting = |task: &&TaskInfo| task.state() == TaskState::Waiting;
+    let of_place = |task: &&TaskInfo| task.spawned_at() == *spawned_at;
+    for task in dump.tasks().iter().filter(of_place).filter(is_waiting) {
+        all += 1;
+        if let Some(wait) = task.waits().first() {
+            *sorts.entry(wait.sort()).or_default() += 1;
+        }
+    }
+    let most = sorts.into_iter().max_by_key(|(_, count)| *count);
+    *wait_for = most.filter(|(_, count)| 2 * count > all).map(|(sort, _)| sort);
 }
 
 /// The tasks that wait to read from a connection, and for nothing else.

@@ -10,7 +10,7 @@ use super::quantile::Quantile;
 use super::selection::Selected;
 use super::server::picture::{Cost, Picture, Seen};
 use super::shown::{self, program};
-use super::slow_poll_info::{Lately, SlowPollInfo};
+use super::slow_poll_info::SlowPollInfo;
 use super::task_group::TaskGroup;
 use super::task_info::{TaskInfo, TaskState};
 use super::wait_graph::WaitGraph;
@@ -77,7 +77,8 @@ fn runtime(seen: &Seen, object: &mut Object<'_>) {
     let findings = dump.findings();
     object.list("findings", findings.iter().take(shown::MOST_FINDINGS), finding);
     object.number("findings_left_out", findings.len().saturating_sub(shown::MOST_FINDINGS));
-    match Lately::of(dump.slow_polls()) {
+    object.sentence("not_looked_at", &dump.not_looked_at());
+    match dump.lately() {
         Some(lately) => object.sentence("lately", &lately.to_string()),
         None => object.number("lately", "null"),
     }

@@ -39,15 +39,33 @@ impl HistogramCounts {
 impl fmt::Display for Quantile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Below(time) => write!(f, "{time:?}"),
+            Self::Below(time) => rounded(*time).fmt(f),
             Self::From(time) => write!(f, "≥ {} s", time.as_secs()),
         }
+    }
+}
+
+/// The time with one or two digits that say something: "6.0 s", "117 ms", "1.0 ms", "20 µs".
+fn rounded(time: Duration) -> String {
+    let units = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")];
+    let seconds = time.as_secs_f64();
+    match units.into_iter().find(|(unit, _)| seconds >= *unit) {
+        Some((unit, name)) if seconds < 10.0 * unit => format!("{:.1} {name}", seconds / unit),
+        Some((unit, name)) => format!("{:.0} {name}", seconds / unit),
+        None => format!("{} ns", time.as_nanos()),
     }
 }
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_written_in_one_way() {
+        let nanoseconds = [256, 10_240, 1_048_576, 117_440_512, 6_442_450_944];
+        let said = nanoseconds.map(|time| Quantile::Below(Duration::from_nanos(time)).to_string());
+        assert_eq!(said, ["256 ns", "10 µs", "1.0 ms", "117 ms", "6.4 s"]);
+    }
 
     fn add(counts: &mut HistogramCounts, time: Duration) {
         let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);

@@ -51,7 +51,7 @@ pub(super) fn program() -> &'static str {
 
 impl Finding {
     /// All kinds there are.
-    pub(super) const KINDS: [&str; 12] = [
+    pub(super) const KINDS: [&str; 17] = [
         "all_workers_blocked",
         "blocked_worker",
         "pool_full",
@@ -64,6 +64,11 @@ impl Finding {
         "deadlock",
         "silent_peer",
         "suspected_deadlock",
+        "long_wait",
+        "blocked_thread",
+        "unpolled_tasks",
+        "panicked_tasks",
+        "descriptors_used_up",
     ];
 
     pub(super) fn kind(&self) -> &'static str {
@@ -80,6 +85,11 @@ impl Finding {
             Self::Deadlock { .. } => 9,
             Self::SilentPeer { .. } => 10,
             Self::SuspectedDeadlock { .. } => 11,
+            Self::LongWait(_) => 12,
+            Self::BlockedThread(_) => 13,
+            Self::UnpolledTasks { .. } => 14,
+            Self::PanickedTasks { .. } => 15,
+            Self::DescriptorsUsedUp(_) => 16,
         }]
     }
 }

@@ -105,6 +105,9 @@ impl fmt::Display for Time {
 pub(super) fn advice(activity: &ThreadActivity) -> &'static str {
     match activity {
         ThreadActivity::WaitsForProcessor => "other threads have the processors",
+        ThreadActivity::Calls(call) if call.name() == Some("futex") => {
+            "another thread holds the lock or has to signal: wait in spawn_blocking, or by liten::sync"
+        }
         _ => "use spawn_blocking, or yield more often",
     }
 }
@@ -113,17 +116,20 @@ pub(super) fn advice(activity: &ThreadActivity) -> &'static str {
 pub(super) struct Lately<'a> {
     longest: &'a SlowPollInfo,
     polls: usize,
+    /// The task has panicked in it, which takes time.
+    has_panicked: bool,
 }
 
 impl<'a> Lately<'a> {
-    /// `None`: there are none.
-    pub(super) fn of(slow_polls: &'a [SlowPollInfo]) -> Option<Self> {
+    /// `None`: there are none. `panicked`: tasks that have.
+    pub(super) fn of(slow_polls: &'a [SlowPollInfo], panicked: &[RunningTask]) -> Option<Self> {
         let is_late = |info: &&SlowPollInfo| info.ended.is_some_and(|ago| ago < LATELY);
         let lately = slow_polls.iter().filter(is_late);
         let polls = lately.clone().count();
         // Of several that were equally long, the last one.
         let longest = lately.rev().max_by_key(|info| info.duration())?;
-        Some(Self { longest, polls })
+        let has_panicked = longest.task().is_some_and(|task| panicked.contains(&task));
+        Some(Self { longest, polls, has_panicked })
     }
 }
 
@@ -133,6 +139,10 @@ impl fmt::Display for Lately<'_> {
             1 => f.write_str("in the last minute 1 slow poll has ended: ")?,
             polls => write!(f, "in the last minute {polls} slow polls have ended; the longest: ")?,
         }
-        write!(f, "{}; {}", self.longest, advice(self.longest.activity()))
+        match self.longest.task() {
+            Some(_) if self.has_panicked => write!(f, "{}; it has panicked", self.longest),
+            Some(_) => write!(f, "{}; {}", self.longest, advice(self.longest.activity())),
+            None => self.longest.fmt(f),
+        }
     }
 }

@@ -12,10 +12,12 @@ impl Handle {
     /// Returns the live tasks of the runtime.
     ///
     /// Those are the tasks that wait, those that have waited and are in a queue, and those that are being
-    /// polled. Three kinds are left out. Tasks in a queue that have never waited are only counted: see
+    /// polled, also those of a [`LocalSet`](crate::task::LocalSet) or a
+    /// [`LocalExecutor`](crate::task::LocalExecutor) that the program has made in the runtime since
+    /// there is a [page](super::serve). Two kinds are
+    /// left out. Tasks in a queue that have never waited are only counted: see
     /// [`num_alive_tasks`](crate::runtime::RuntimeMetrics::num_alive_tasks). Blocking work is in the
-    /// [dump](Handle::dump). The tasks of a [`LocalSet`](crate::task::LocalSet) or a
-    /// [`LocalExecutor`](crate::task::LocalExecutor) belong to no runtime.
+    /// [dump](Handle::dump).
     ///
     /// The tasks are read while they are asked for, some at a time, and the workers go on meanwhile. A task
     /// that is alive and has waited before the call is returned once, if it does not end. One that comes or

@@ -1,7 +1,7 @@
 //! A dump as a text for people.
 
 use super::dump::Dump;
-use super::slow_poll_info::Lately;
+use super::task_group::TaskGroup;
 use super::task_info::TaskState;
 use crate::engine::blocking::PoolCounts;
 use crate::runtime::RuntimeFlavor;
@@ -20,9 +20,9 @@ impl fmt::Display for Dump {
             writeln!(f, "! {finding}")?;
         }
         if findings.is_empty() {
-            writeln!(f, "nothing is wrong that a dump shows")?;
+            writeln!(f, "nothing is wrong that a dump shows; {}", self.not_looked_at())?;
         }
-        if let Some(lately) = Lately::of(&self.last_slow_polls) {
+        if let Some(lately) = self.lately() {
             writeln!(f, "{lately}")?;
         }
         f.write_str("\nruntime")?;
@@ -38,9 +38,15 @@ impl fmt::Display for Dump {
         writeln!(f, "slow polls: {slow}; polls that have blocked the last free worker: {blocked}")?;
         self.last_slow_polls.iter().try_for_each(|slow| writeln!(f, "  {slow}"))?;
         for (name, times) in self.histograms().filter(|(_, times)| times.total() != 0) {
-            let what = if name == "poll_times" { "polls take" } else { "woken tasks wait" };
+            let (what, note) = match name {
+                "poll_times" => ("polls take", ""),
+                _ => ("woken tasks wait", SAMPLE),
+            };
             let [half, most, all] = [0.5, 0.99, 1.0].map(|share| times.quantile(share));
-            writeln!(f, "{what} up to {half} in the half, {most} in 99 % of them, {all} at most")?;
+            writeln!(
+                f,
+                "half of the {what} up to {half}, 99 % up to {most}, the longest up to {all}{note}"
+            )?;
         }
         self.workers.iter().try_for_each(|worker| writeln!(f, "  {worker}"))?;
         for task in self.polled_elsewhere.iter().take(SHOWN_TASKS) {
@@ -54,7 +60,24 @@ impl fmt::Display for Dump {
     }
 }
 
+/// What is said of the times for which tasks were ready.
+const SAMPLE: &str = "; a sample of those that the worker runs which has woken them: the others, and those \
+                      that a slow poll holds up, may wait for longer";
+
 impl Dump {
+    /// What a dump without a finding does not rule out.
+    pub(super) fn not_looked_at(&self) -> String {
+        let listed: usize = self.groups.iter().map(TaskGroup::tasks).sum();
+        let left = match listed.saturating_sub(self.tasks.len()) {
+            0 => String::new(),
+            left => format!(", and what {left} more tasks wait for"),
+        };
+        format!(
+            "not looked at: threads that are not liten's, what the futures in block_on wait for, waits for \
+             what other crates have{left}"
+        )
+    }
+
     fn fmt_tasks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [running, ready, waiting] = TaskState::ALL.map(|state| self.count(state));
         let listed = running + ready + waiting;

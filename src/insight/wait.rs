@@ -50,9 +50,15 @@ pub enum Wait {
         /// The same number for all tasks that wait for the same one.
         number: u32,
         /// The task that has locked it, if it is a lock, and that is known: it is noted only by tasks, while
-        /// other tasks wait for the lock, and not of readers. Of a full channel, the task that has last
+        /// other tasks wait for the lock. Of a full channel, the task that has last
         /// waited for one of its messages, which is not known of a receiver that has never had to wait.
+        /// Of a `RwLock` that several tasks read, one of them, if it is known.
         holder: Option<TaskId>,
+        /// How many permits it has, with those that are out, if it is a semaphore.
+        permits: Option<u64>,
+        /// How many of them were forgotten, as by
+        /// [`SemaphorePermit::forget`](crate::sync::SemaphorePermit::forget), and not added again.
+        forgotten: u64,
     },
 }
 
@@ -63,7 +69,11 @@ impl Wait {
             Kind::Join => Self::Task { id: note.joined()? },
             Kind::Primitive(kind) => {
                 let holder = holders::find(note).map(|holder| holder.task);
-                Self::Primitive { kind, number: number(note.address()), holder }
+                let counted = holders::counted(note);
+                let permits = counted.map(|counted| counted.all);
+                let forgotten = counted.map_or(0, |counted| counted.forgotten);
+                let number = number(note.address());
+                Self::Primitive { kind, number, holder, permits, forgotten }
             }
         })
     }
@@ -79,6 +89,17 @@ impl Wait {
     /// Whether it is for room in a channel.
     pub(super) fn is_for_room(&self) -> bool {
         matches!(self, Self::Primitive { kind: PrimitiveKind::Sender, .. })
+    }
+
+    /// What it is, without which one it is.
+    pub(super) fn sort(&self) -> String {
+        match self {
+            Self::Task { .. } => "the end of a task".into(),
+            Self::BlockingWork { .. } => "blocking work".into(),
+            Self::Timer { .. } => "a timer".into(),
+            Self::Source { .. } => "a socket or another source of events".into(),
+            Self::Primitive { kind, .. } => kind.to_string(),
+        }
     }
 
     /// One word for each kind.
@@ -124,8 +145,14 @@ impl fmt::Display for Wait {
                     None => Ok(()),
                 }
             }
-            Self::Primitive { kind, number, holder } => {
+            Self::Primitive { kind, number, holder, permits, forgotten } => {
                 write!(f, "{kind} (#{number:08x})")?;
+                if let Some(permits) = permits {
+                    write!(f, " whose {permits} permits are out")?;
+                    if *forgotten > 0 {
+                        write!(f, ", {forgotten} of them forgotten and not added again")?;
+                    }
+                }
                 match holder {
                     Some(holder) if self.is_for_room() => {
                         write!(f, ", from which task {holder} received last")
@@ -155,10 +182,21 @@ mod tests {
         assert_eq!(source.to_string(), "readable, fd 9 → 127.0.0.1:4711");
         let source = Wait::Source { event: "writable", descriptor: None, target: None };
         assert_eq!(source.to_string(), "writable");
-        let (kind, number) = (PrimitiveKind::Mutex, 0x12ab);
-        let lock = Wait::Primitive { kind, number, holder: Some(id) };
+        let number = 0x12ab;
+        let of = |kind, permits: Option<u64>, forgotten| Wait::Primitive {
+            kind,
+            number,
+            holder: Some(id).filter(|_| permits.is_none()),
+            permits,
+            forgotten,
+        };
+        let lock = of(PrimitiveKind::Mutex, None, 0);
         assert_eq!(lock.to_string(), format!("a Mutex (#000012ab) held by task {id}"));
-        let room = Wait::Primitive { kind: PrimitiveKind::Sender, number, holder: Some(id) };
+        let permit = of(PrimitiveKind::Semaphore, Some(8), 0);
+        assert_eq!(permit.to_string(), "a Semaphore (#000012ab) whose 8 permits are out");
+        let permit = of(PrimitiveKind::Semaphore, Some(8), 3);
+        assert!(permit.to_string().ends_with(" are out, 3 of them forgotten and not added again"));
+        let room = of(PrimitiveKind::Sender, None, 0);
         let said =
             format!("room in an mpsc channel (#000012ab), from which task {id} received last");
         assert_eq!(room.to_string(), said);

@@ -1,11 +1,13 @@
 //! What goes wrong in a runtime, told at once to those that listen: the panic of a task, and a slow poll.
+//! Panics are counted, too, by the place of the spawn.
 //!
 //! A panic is told of on the thread of the panic, and a slow poll on the driver thread. Neither may be kept
 //! from its work, so a listener takes a note and leaves the rest to a thread of its own.
 
 use super::slow_poll::SlowPoll;
-use crate::engine::sync_shim::{Arc, Mutex};
+use crate::engine::sync_shim::{Arc, Mutex, clock};
 use crate::engine::task::RunningTask;
+use std::time::Instant;
 
 /// Its functions are called under a lock that each of them shares, and while a panic unwinds: they are short,
 /// run no code of the program's, and do not panic.
@@ -19,20 +21,50 @@ pub(crate) trait Listener: Send + Sync {
     fn slow_poll(&self, poll: &SlowPoll);
 }
 
-/// The listeners of one runtime.
-pub(crate) struct Incidents(Mutex<Vec<Arc<dyn Listener>>>);
+/// The listeners of one runtime, and how many panics there were.
+pub(crate) struct Incidents {
+    listeners: Mutex<Vec<Arc<dyn Listener>>>,
+    panics: Mutex<Vec<Panics>>,
+}
+
+/// The most places whose panics are counted.
+const PLACES: usize = 64;
+
+/// The panics of the tasks of one place.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Panics {
+    /// The last one.
+    pub(crate) task: RunningTask,
+    pub(crate) at: Instant,
+    pub(crate) count: u64,
+}
 
 impl Incidents {
     pub(super) fn new() -> Arc<Self> {
-        Arc::new(Self(Mutex::new(Vec::new())))
+        Arc::new(Self { listeners: Mutex::new(Vec::new()), panics: Mutex::new(Vec::new()) })
+    }
+
+    /// The panics, by the place of the spawn.
+    pub(crate) fn panics(&self) -> Vec<Panics> {
+        self.panics.lock().clone()
+    }
+
+    fn count_panic(&self, task: RunningTask) {
+        let (at, mut panics) = (clock::now(), self.panics.lock());
+        let same = |known: &Panics| known.task.spawned_at() == task.spawned_at();
+        match panics.iter().position(same) {
+            Some(place) => panics[place] = Panics { task, at, count: panics[place].count + 1 },
+            None if panics.len() < PLACES => panics.push(Panics { task, at, count: 1 }),
+            None => {}
+        }
     }
 
     pub(crate) fn add(&self, listener: Arc<dyn Listener>) {
-        self.0.lock().push(listener);
+        self.listeners.lock().push(listener);
     }
 
     pub(crate) fn remove(&self, listener: &Arc<dyn Listener>) {
-        let mut listeners = self.0.lock();
+        let mut listeners = self.listeners.lock();
         let found = listeners.iter().position(|other| Arc::ptr_eq(other, listener));
         let removed = found.map(|index| listeners.swap_remove(index));
         // Dropped without the lock.
@@ -41,16 +73,17 @@ impl Incidents {
     }
 
     pub(crate) fn panicked(&self, task: RunningTask) {
-        self.0.lock().iter().for_each(|listener| listener.panicked(task));
+        self.count_panic(task);
+        self.listeners.lock().iter().for_each(|listener| listener.panicked(task));
     }
 
     /// A poll is slow: whether [`slow_poll`](Self::slow_poll) is to be called.
     pub(super) fn want_slow_poll(&self) -> bool {
         // Each is asked, as each may count the poll.
-        self.0.lock().iter().filter(|listener| listener.wants_slow_poll()).count() != 0
+        self.listeners.lock().iter().filter(|listener| listener.wants_slow_poll()).count() != 0
     }
 
     pub(super) fn slow_poll(&self, poll: &SlowPoll) {
-        self.0.lock().iter().for_each(|listener| listener.slow_poll(poll));
+        self.listeners.lock().iter().for_each(|listener| listener.slow_poll(poll));
     }
 }

@@ -15,7 +15,7 @@ mod system;
 #[cfg(target_os = "linux")]
 mod system_call;
 
-pub(super) use judgement::ThreadUse;
+pub(crate) use judgement::ThreadUse;
 pub use judgement::{SystemCall, ThreadActivity};
 pub(crate) use system::time_of_this_thread;
-pub(super) use system::{look, used};
+pub(crate) use system::{look, used};

@@ -398,7 +398,7 @@ impl Builder {
     /// [`Builder::build_local`], but for what the environment asks for.
     pub(crate) fn make_local(&self) -> io::Result<LocalRuntime> {
         self.refuse_workers()?;
-        let executor = LocalExecutor::new();
+        let executor = LocalExecutor::of_runtime();
         let handle = self.handle(Flavor::Local(Settled::of(&executor)), Driver::new(1)?)?;
         Ok(LocalRuntime::from_parts(handle, executor))
     }

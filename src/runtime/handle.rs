@@ -13,6 +13,7 @@ use super::pinned::Pinned;
 use super::root_future::{AnyRoot, block_on};
 use super::tokio_context;
 use super::tokio_words;
+use super::watched;
 use crate::engine::blocking;
 use crate::engine::driver::Driver;
 use crate::engine::park::Parker;
@@ -239,7 +240,7 @@ impl Handle {
     /// runtime and drives it, wherever there: in the future or in a waker. If `future` panics.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        block_on!(future: F, |root| self.poll_root(root, false))
+        block_on!(future: F, self.id(), |root| self.poll_root(root, false))
     }
 
     /// Polls `root` until it is ready. If it `drives`, which is for
@@ -412,7 +413,9 @@ impl Handle {
     /// The tasks that threads other than workers poll: pinned tasks, and tasks of a runtime without workers.
     pub(crate) fn tasks_polled_elsewhere(&self) -> impl Iterator<Item = RunningTask> {
         let local = self.inner.flavor.local().and_then(|local| local.running_task());
-        local.into_iter().chain(self.inner.pinned.running())
+        let others = watched::executors_of(self.id()).into_iter();
+        let others = others.filter_map(|executor| executor.running_task());
+        local.into_iter().chain(self.inner.pinned.running()).chain(others)
     }
 
     pub(crate) fn driver(&self) -> &Arc<Driver> {
@@ -432,10 +435,11 @@ impl Handle {
         self.inner.blocking_tasks.jobs()
     }
 
-    /// The executors of a runtime without workers, and of pinned tasks.
+    /// The executors of a runtime without workers, of pinned tasks, and those that the program has made.
     pub(crate) fn executors(&self) -> Vec<Arc<LocalShared>> {
         let own = self.inner.flavor.local().cloned();
-        own.into_iter().chain(self.inner.pinned.executors()).collect()
+        let others = watched::executors_of(self.id());
+        own.into_iter().chain(self.inner.pinned.executors()).chain(others).collect()
     }
 
     /// Whether a thread notices when this runtime has nothing to do, so that its clock may be stopped.

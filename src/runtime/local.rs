@@ -14,10 +14,12 @@
 //! one for short-lived ones, which it would outlive. Model `the_drop_waits_for_a_foreign_wake`.
 #![allow(unsafe_code)]
 
+mod listed;
 mod queue;
 mod root;
 mod run;
 mod settled;
+mod unplaced;
 
 use super::door::boxed_if_large;
 use super::local_thread::{EXECUTOR, Runs, in_local, running};
@@ -33,6 +35,7 @@ use crate::engine::task::registry::{ListEntry, Registry};
 use crate::engine::task::running::Running;
 use crate::engine::task::{JoinHandle, RunningTask, TaskId};
 use crate::impls::{impl_debug, impl_default};
+use listed::LISTED_BY;
 use queue::{AtHome, Home, Next, Queue, TASKS, Visit};
 use run::Run;
 use std::cell::Cell;
@@ -45,7 +48,9 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 use std::task::{Context, Poll};
 
+pub(super) use listed::{ListedBy, list_by};
 pub(crate) use settled::Settled;
+pub(super) use unplaced::Unplaced;
 
 /// How many tasks one poll of [`LocalExecutor::run`] runs before it lets its thread poll whatever else
 /// it has, and the driver have a turn. tokio's current-thread interval is of the same size.
@@ -86,6 +91,8 @@ pub struct LocalExecutor<'a> {
     /// How often tasks that have yielded run again before the next look at the driver. Nothing but them has
     /// run for a while if it is more than 0: the longer, the less the driver is likely to have anything.
     again: Cell<usize>,
+    /// Among those that the program has made in a runtime: see `watched.rs`.
+    is_listed: Cell<bool>,
     /// Invariant in `'a`, and on one thread: see the header.
     tasks: PhantomData<(Cell<&'a ()>, Rc<()>)>,
 }
@@ -93,8 +100,23 @@ pub struct LocalExecutor<'a> {
 impl<'a> LocalExecutor<'a> {
     /// Returns an executor without tasks.
     pub fn new() -> Self {
+        let executor = Self::of_runtime();
+        executor.list();
+        executor
+    }
+
+    /// As [`LocalExecutor::new`], for a runtime that shows it as its own.
+    pub(super) fn of_runtime() -> Self {
         tokio_words::hint_at_panics();
         Self::of(Arc::new(LocalShared::new()))
+    }
+
+    /// Shows the executor to those that look at the current runtime.
+    fn list(&self) {
+        if !self.is_listed.get() {
+            let is_listed = LISTED_BY.get().is_some_and(|by| (by.list)(&self.shared));
+            self.is_listed.set(is_listed);
+        }
     }
 
     fn of(shared: Arc<LocalShared>) -> Self {
@@ -103,6 +125,7 @@ impl<'a> LocalExecutor<'a> {
             waiting: Cell::new(0),
             is_lent: true,
             again: Cell::new(0),
+            is_listed: Cell::new(false),
             tasks: PhantomData,
         }
     }
@@ -336,6 +359,9 @@ impl_debug!([] LocalExecutor<'_>, this => "LocalExecutor" { alive: this.shared.a
 
 impl Drop for LocalExecutor<'_> {
     fn drop(&mut self) {
+        if let Some(by) = LISTED_BY.get().filter(|_| self.is_listed.get()) {
+            (by.forget)(&self.shared);
+        }
         self.shared.queue.close();
         if !TASKS.is_noted() {
             return;
@@ -362,32 +388,6 @@ impl Drop for LocalExecutor<'_> {
     }
 }
 
-/// An executor that has no thread yet. Tasks can be queued for it; dropped, it cancels them.
-pub(super) struct Unplaced(Option<Arc<LocalShared>>);
-
-impl Unplaced {
-    pub(super) fn new() -> Self {
-        Self(Some(Arc::new(LocalShared::new())))
-    }
-
-    pub(super) fn shared(&self) -> &Arc<LocalShared> {
-        self.0.as_ref().expect("taken by `place` and drop only")
-    }
-
-    /// The calling thread becomes the executor's, for good.
-    pub(super) fn place(mut self) -> LocalExecutor<'static> {
-        let shared = self.0.take().expect("taken here and by drop only");
-        LocalExecutor::of(shared)
-    }
-}
-
-impl Drop for Unplaced {
-    fn drop(&mut self) {
-        // Nothing has been polled: whatever is queued may be dropped on any thread.
-        drop(self.0.take().map(LocalExecutor::<'static>::of));
-    }
-}
-
 /// An executor of `Send` tasks: one thread after the other may run them.
 ///
 /// Only [`LocalShared::spawn_send`] gives it tasks. It hands its `LocalExecutor` to no other code, and
@@ -402,7 +402,7 @@ unsafe impl Send for SendExecutor {}
 
 impl SendExecutor {
     pub(super) fn new() -> Self {
-        let mut executor = LocalExecutor::new();
+        let mut executor = LocalExecutor::of_runtime();
         executor.is_lent = false;
         Self(executor)
     }
@@ -578,16 +578,16 @@ impl LocalShared {
         self.spawned_here.load(Ordering::Relaxed) + self.spawned_beside.load(Ordering::Relaxed)
     }
 
-    pub(super) fn running_task(&self) -> Option<RunningTask> {
+    pub(crate) fn running_task(&self) -> Option<RunningTask> {
         self.running.read()
     }
 
     /// How many polls of tasks there have been.
-    pub(super) fn polls(&self) -> u64 {
+    pub(crate) fn polls(&self) -> u64 {
         self.running.polls()
     }
 
-    pub(super) fn alive_tasks(&self) -> u64 {
+    pub(crate) fn alive_tasks(&self) -> u64 {
         // Ordering: Acquire pairs with `completed`; completions first, see scheduler/shared.rs.
         let completed = self.completed.load(Ordering::Acquire);
         self.spawned_tasks().saturating_sub(completed)
@@ -617,7 +617,7 @@ impl LocalShared {
         self.registry.len()
     }
 
-    pub(super) fn queued_tasks(&self) -> usize {
+    pub(crate) fn queued_tasks(&self) -> usize {
         self.queue.len()
     }
 }

@@ -78,7 +78,7 @@ impl LocalRuntime {
     /// If called inside a task. If `future` panics.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        block_on!(future: F, |root| self.run(root))
+        block_on!(future: F, self.handle.id(), |root| self.run(root))
     }
 
     #[track_caller]

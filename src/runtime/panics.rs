@@ -1,9 +1,10 @@
-//! Finds the runtime of a task that has panicked.
+//! Finds the runtime of a task that has panicked, and of an executor that the program makes.
 //!
 //! It is the one that the thread has entered: workers, blocking and pinned threads have, and what they run is
 //! the runtime's. So no task has a field for it.
 
-use super::Handle;
+use super::local::{self, ListedBy, LocalShared};
+use super::{Handle, watched};
 use crate::engine::scheduler::report_panic;
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::{RunningTask, join_error};
@@ -18,6 +19,16 @@ impl Handle {
 /// From now on panics of tasks are recorded, and told to those that listen.
 pub(crate) fn follow_panics() {
     join_error::note_by(panicked);
+}
+
+/// From now on the executors that the program makes are those of the runtime that they are made in.
+pub(crate) fn follow_executors() {
+    local::list_by(ListedBy { list: list_executor, forget: watched::forget_executor });
+}
+
+fn list_executor(shared: &Arc<LocalShared>) -> bool {
+    let current = Handle::try_current();
+    current.map(|handle| watched::list_executor(handle.id(), shared)).is_ok()
 }
 
 /// The thread has entered the runtime, so the handle that is dropped here is not the last one.

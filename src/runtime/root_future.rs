@@ -6,6 +6,7 @@
 //! else. The price is one call through a pointer per poll.
 
 use super::tokio_context;
+use super::watched::Listed;
 use crate::engine::task::budget;
 use pin_project_lite::pin_project;
 use std::future::Future;
@@ -26,6 +27,7 @@ pin_project! {
         #[pin]
         root: Option<F>,
         output: &'a mut Poll<F::Output>,
+        listed: Listed,
     }
 }
 
@@ -36,7 +38,9 @@ impl<F: Future> Future for RootFuture<'_, F> {
         let this = self.project();
         let mut over = Over(this.root);
         let root = over.0.as_mut().as_pin_mut().expect("a root that is ready is not polled again");
+        let polled = this.listed.polled();
         **this.output = root.poll(cx);
+        drop(polled);
         if this.output.is_pending() {
             mem::forget(over);
             return Poll::Pending;
@@ -55,23 +59,29 @@ impl<F> Drop for Over<'_, F> {
 }
 
 /// The root of `future`, which leaves its output in `output`. If a task of tokio blocks on it, it has no
-/// budget of that task.
+/// budget of that task. `listed`: where its polls are counted.
 pub(super) fn root<'a, F: Future>(
     future: F,
     output: &'a mut Poll<F::Output>,
+    listed: Listed,
 ) -> impl Future<Output = ()> + use<'a, F> {
-    RootFuture { root: Some(tokio_context::without_budget(future)), output }
+    RootFuture { root: Some(tokio_context::without_budget(future)), output, listed }
 }
 
-/// Evaluates `$poll`, which polls the root `$root` of the future until it is ready, and gives the output of
-/// the future. No function, because a panic of `$poll` points at the caller of the function that this stands
-/// in.
+/// Evaluates `$poll`, which polls the root `$root` of the future, in that runtime, until it is ready, and
+/// gives the output of the future. No function, because a panic of `$poll` points at the caller of the
+/// function that this stands in.
 macro_rules! block_on {
-    ($future:ident: $F:ty, |$root:ident| $poll:expr) => {
+    ($future:ident: $F:ty, $runtime:expr, |$root:ident| $poll:expr) => {{
+        let called_at = ::std::panic::Location::caller();
         $crate::runtime::door::boxed_if_large!(root $future: $F => {
             let mut output = ::std::task::Poll::Pending;
             {
-                let root = $crate::runtime::root_future::root($future, &mut output);
+                let root = $crate::runtime::root_future::root(
+                    $future,
+                    &mut output,
+                    $crate::runtime::watched::Listed::new($runtime, called_at),
+                );
                 let $root = ::std::pin::pin!(root);
                 $poll;
             }
@@ -80,6 +90,6 @@ macro_rules! block_on {
                 ::std::task::Poll::Pending => unreachable!("the root is ready"),
             }
         })
-    };
+    }};
 }
 pub(super) use block_on;

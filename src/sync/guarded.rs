@@ -171,7 +171,6 @@ pub(super) struct Held<W: Way, C: Count> {
 impl<W: Way, C: Count> Drop for Held<W, C> {
     #[inline]
     fn drop(&mut self) {
-        // Also the permit of a reader, for which there is nothing to forget, and no branch either.
         self.way.permits().forget_holder();
         self.way.permits().release(self.count.permits());
     }
@@ -236,12 +235,15 @@ impl<W: Way + Deref<Target: Lock>> Held<W, One> {
     /// Waits for one permit.
     pub(super) async fn one(way: W) -> Self {
         let granted = way.permits().acquire(1).await;
+        way.permits().note_reader();
         Self::new(way, One, granted)
     }
 
     /// Takes a permit if one is there.
     pub(super) fn try_one(way: W) -> Result<Self, TryLockError> {
-        Self::try_acquire(way, One)
+        let held = Self::try_acquire(way, One)?;
+        held.way.permits().note_reader();
+        Ok(held)
     }
 
     /// Returns a guard that reads the data.

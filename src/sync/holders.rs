@@ -10,8 +10,11 @@
 //! So while futures wait for a lock, its address stands in a table with its holder, and that is read. A lock
 //! that is not waited for costs the table nothing.
 //!
-//! Each table has a place for 2,048 locks, or channels. One that finds none where it looks is not entered,
-//! and then its holder is not known.
+//! Semaphores that tasks wait for have a table, too: in the place of the holder it has how many permits there
+//! are, and how many of them were forgotten.
+//!
+//! Each table has a place for 2,048 locks, channels or semaphores. One that finds none where it looks is not
+//! entered, and then its holder is not known.
 //!
 //! | entry | is written by |
 //! |---|---|
@@ -51,6 +54,28 @@ fn holder(word: u64) -> Option<Holder> {
     Some(Holder { task, is_certain: word & CERTAIN != 0 })
 }
 
+/// How many permits a semaphore has, with those that are out, and how many of them were forgotten and have
+/// not been added again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Counted {
+    pub(crate) all: u64,
+    pub(crate) forgotten: u64,
+}
+
+impl Counted {
+    const BITS: u32 = 30;
+    /// More are counted as so many.
+    pub(super) const MOST: u64 = (1 << Self::BITS) - 1;
+
+    pub(super) fn of_word(word: u64) -> Self {
+        Self { all: word & Self::MOST, forgotten: word >> Self::BITS }
+    }
+
+    pub(super) fn word(self) -> u64 {
+        self.forgotten.min(Self::MOST) << Self::BITS | self.all.min(Self::MOST)
+    }
+}
+
 struct Entry {
     lock: AtomicUsize,
     holder: AtomicU64,
@@ -75,9 +100,13 @@ fn table(kind: PrimitiveKind) -> Option<Holders<'static>> {
     }
     static LOCKS: [Entry; PLACES] = [const { empty() }; PLACES];
     static CHANNELS: [Entry; PLACES] = [const { empty() }; PLACES];
+    static SEMAPHORES: [Entry; PLACES] = [const { empty() }; PLACES];
     match kind {
-        PrimitiveKind::Mutex | PrimitiveKind::RwLock => Some(Holders(&LOCKS)),
+        PrimitiveKind::Mutex | PrimitiveKind::RwLock | PrimitiveKind::RwLockWrite => {
+            Some(Holders(&LOCKS))
+        }
         PrimitiveKind::Sender => Some(Holders(&CHANNELS)),
+        PrimitiveKind::Semaphore => Some(Holders(&SEMAPHORES)),
         _ => None,
     }
 }
@@ -129,13 +158,18 @@ impl Holders<'_> {
         }
     }
 
-    fn find(&self, lock: usize) -> Option<Holder> {
+    /// The word beside `lock`; `None` if it is not in the table.
+    fn word(&self, lock: usize) -> Option<u64> {
         let entry = self.of(lock)?;
         // Ordering: Acquire pairs with the Release of the stores.
-        let found = holder(entry.holder.load(Ordering::Acquire))?;
+        let found = entry.holder.load(Ordering::Acquire);
         // Ordering: Relaxed, after the Acquire: if that has read the holder of a lock that has got the place
         // meanwhile, this reads that lock.
         (entry.lock.load(Ordering::Relaxed) == lock).then_some(found)
+    }
+
+    fn find(&self, lock: usize) -> Option<Holder> {
+        holder(self.word(lock)?)
     }
 }
 
@@ -166,8 +200,19 @@ pub(crate) fn leave<T>(kind: PrimitiveKind, lock: *const T) {
 /// The task that holds the lock of which `note` says that a task waits for it, or receives from the channel,
 /// if that is known.
 pub(crate) fn find(note: Note) -> Option<Holder> {
-    let Wait::Primitive(kind) = note.wait()? else { return None };
-    table(kind)?.find(note.address())
+    match note.wait()? {
+        Wait::Join | Wait::Primitive(PrimitiveKind::Semaphore) => None,
+        Wait::Primitive(kind) => table(kind)?.find(note.address()),
+    }
+}
+
+/// The permits of the semaphore of which `note` says that a task waits for it.
+pub(crate) fn counted(note: Note) -> Option<Counted> {
+    let is_semaphore = note.wait()? == Wait::Primitive(PrimitiveKind::Semaphore);
+    table(PrimitiveKind::Semaphore)
+        .filter(|_| is_semaphore)?
+        .word(note.address())
+        .map(Counted::of_word)
 }
 
 #[cfg(all(test, liten_loom))]

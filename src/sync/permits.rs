@@ -29,7 +29,7 @@
 //! Rejected: a counter under a lock, as in tokio, which locks for each release. A release without a waiting
 //! future is one atomic exchange here, and three with a lock.
 
-use super::holders;
+use super::holders::{self, Counted};
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::const_fn;
 use crate::engine::task::waker::{clear_note, set_note};
@@ -57,10 +57,15 @@ pub(crate) struct Permits {
     state: AtomicUsize,
     waiting: WaitList<()>,
     /// What they are the permits of, and the task by which they come back: for a lock the one that holds all
-    /// of them, for a channel the one that has waited last for a message. It decides nothing, so the models
-    /// do not see it: a model of a lock would take minutes.
+    /// of them, or one that reads, for a channel the one that has waited last for a message. For
+    /// a semaphore, how many permits there are: see [`Counted`]. It decides nothing, so the models do not see
+    /// it: a model of a lock would take minutes.
     holder: AtomicU64,
 }
+
+/// The bit of `holder` that says that the task only reads.
+const READER: u64 = 4;
+const HOLDER_SHIFT: u32 = 3;
 
 /// The bits of `holder` that say what the permits are those of.
 const OWNER: u64 = 3;
@@ -94,10 +99,15 @@ impl Permits {
         /// Returns a counter with `permits` permits. The caller has checked that this is at most
         /// [`Self::MAX`].
         pub(crate) fn new(permits: usize, owner: Owner) -> Self {
+            let counted = match owner {
+                Owner::Semaphore if (permits as u64) < Counted::MOST => permits as u64,
+                Owner::Semaphore => Counted::MOST,
+                _ => 0,
+            };
             Self {
                 state: AtomicUsize::new(permits << SHIFT),
                 waiting: WaitList::new(()),
-                holder: AtomicU64::new(owner as u64),
+                holder: AtomicU64::new(counted << HOLDER_SHIFT | owner as u64),
             }
         }
     }
@@ -113,7 +123,14 @@ impl Permits {
         }
     }
 
-    /// As a task's note calls it.
+    /// As the note of a task calls it that waits for `count` permits.
+    fn kind_of(&self, count: usize) -> PrimitiveKind {
+        match self.kind() {
+            PrimitiveKind::RwLock if count > 1 => PrimitiveKind::RwLockWrite,
+            kind => kind,
+        }
+    }
+
     fn kind(&self) -> PrimitiveKind {
         /// The kind of each [`Owner`], at the number of the owner.
         const KINDS: [PrimitiveKind; OWNER as usize + 1] = {
@@ -133,17 +150,32 @@ impl Permits {
     pub(crate) fn note_receiver(&self) {
         let holder = holders::word(current::id(), false);
         // Ordering: Relaxed, a number that says only which task that was.
-        self.holder.store(holder << 2 | Owner::Channel as u64, Ordering::Relaxed);
+        self.holder.store(holder << HOLDER_SHIFT | Owner::Channel as u64, Ordering::Relaxed);
     }
 
     /// The caller has just got all permits of a lock: notes which task that is. `stays`: its guard borrows
     /// the lock.
     #[inline]
     pub(crate) fn note_holder(&self, owner: Owner, stays: bool) {
-        let holder = holders::word(current::id(), stays);
+        self.note(holders::word(current::id(), stays), owner as u64);
+    }
+
+    /// The caller has just got one permit of a `RwLock`: notes which task that is, unless another task is
+    /// noted that reads. So one that reads for long stays known while others come and go.
+    #[inline]
+    pub(crate) fn note_reader(&self) {
+        // Ordering: Relaxed, as in `note`.
+        if self.holder.load(Ordering::Relaxed) >> HOLDER_SHIFT != 0 {
+            return;
+        }
+        self.note(holders::word(current::id(), false), Owner::RwLock as u64 | READER);
+    }
+
+    #[inline]
+    fn note(&self, holder: u64, owner: u64) {
         // Ordering: Relaxed: it is read under the lock that is taken to wait, after an exchange that has seen
         // this holder's or a later one. See `note_waited`.
-        self.holder.store(holder << 2 | owner as u64, Ordering::Relaxed);
+        self.holder.store(holder << HOLDER_SHIFT | owner, Ordering::Relaxed);
         // Ordering: Relaxed. `take_or_crowd` sets the bit. It is missed if the first future comes to wait at
         // this moment: then `note_waited` may have read the holder before. The holder is not known then,
         // which is no harm.
@@ -160,13 +192,40 @@ impl Permits {
         }
     }
 
-    /// The caller is about to release some of all permits of a lock: from now on it does not hold them all.
+    /// The caller is about to release some of all permits of a lock: from now on it does not hold all.
+    /// Or it is about to release the one permit of a reader.
     #[inline]
     pub(crate) fn forget_holder(&self) {
         // Ordering: Relaxed, the bits of `OWNER` never change.
-        let owner = self.holder.load(Ordering::Relaxed) & OWNER;
+        let noted = self.holder.load(Ordering::Relaxed);
+        if noted & READER != 0 && !Self::is_noted_here(noted) {
+            // Another task reads, too.
+            return;
+        }
         // Ordering: Relaxed: `release`, which follows, publishes it to `note_waited`.
-        self.holder.store(owner, Ordering::Relaxed);
+        self.holder.store(noted & OWNER, Ordering::Relaxed);
+    }
+
+    #[cold]
+    fn is_noted_here(noted: u64) -> bool {
+        noted >> HOLDER_SHIFT == holders::word(current::id(), false)
+    }
+
+    /// Counts what `change` does to the permits of a semaphore, if they are added or forgotten by the
+    /// program.
+    pub(crate) fn count(&self, change: impl Fn(&mut Counted)) {
+        let counted = |noted: u64| {
+            let mut counted = Counted::of_word(noted >> HOLDER_SHIFT);
+            change(&mut counted);
+            Some(counted.word() << HOLDER_SHIFT | noted & OWNER)
+        };
+        // Ordering: Relaxed, a number for people.
+        let noted = self.holder.fetch_update(Ordering::Relaxed, Ordering::Relaxed, counted);
+        // Ordering: Relaxed, as in `note`.
+        if noted.is_ok() && self.state.load(Ordering::Relaxed) & CROWDED != 0 {
+            // Ordering: Relaxed, a number for people.
+            self.tell_holder(self.holder.load(Ordering::Relaxed) >> HOLDER_SHIFT);
+        }
     }
 
     /// Under the lock, when the first future comes to wait: notes what it waits for, with the holder.
@@ -175,21 +234,18 @@ impl Permits {
     /// has got the permits, so an earlier holder, which has cleared the word before its release, is not seen
     /// here. Of a channel it may be any task that has waited for a message.
     fn note_waited(&self, locked: &Locked<'_, ()>) {
-        // The permits of a semaphore come back by any task.
-        let kind = self.kind();
-        if locked.is_empty() && kind != PrimitiveKind::Semaphore {
+        if locked.is_empty() {
             // Ordering: Relaxed: the exchange of `take_or_crowd`, which comes before, is the Acquire.
-            holders::enter(kind, self, self.holder.load(Ordering::Relaxed) >> 2);
+            holders::enter(self.kind(), self, self.holder.load(Ordering::Relaxed) >> HOLDER_SHIFT);
         }
     }
 
     /// Under the lock, after permits were handed out: the task that holds a lock now will say so.
     fn note_handed_out(&self, locked: &Locked<'_, ()>, count: usize) {
         match self.kind() {
-            PrimitiveKind::Semaphore => {}
             kind if locked.is_empty() => holders::leave(kind, self),
-            // Another task sends now, but the receiver is the same.
-            PrimitiveKind::Sender => {}
+            // Another task sends now, but the receiver is the same; and a semaphore has as many permits.
+            PrimitiveKind::Sender | PrimitiveKind::Semaphore => {}
             kind if count > 0 => holders::set(kind, self, 0),
             _ => {}
         }
@@ -501,7 +557,7 @@ impl Acquiring<'_> {
         let mut locked = this.permits.waiting.lock();
         let waker = locked.leave(this.place.as_ref());
         if let Some(waker) = &waker {
-            clear_note(waker, this.permits.kind(), *this.permits);
+            clear_note(waker, this.permits.kind_of(*this.count), *this.permits);
         }
         let missing = this.place.given().expect("it has left") & !CLOSED_PLACE;
         // Also if that is none: `CROWDED` has to be cleared if the list is empty now.
@@ -582,9 +638,9 @@ impl Acquiring<'_> {
         });
         if poll.is_pending() {
             if let Some(replaced) = &unused {
-                clear_note(replaced, permits.kind(), permits);
+                clear_note(replaced, permits.kind_of(count), permits);
             }
-            set_note(cx.waker(), permits.kind(), permits);
+            set_note(cx.waker(), permits.kind_of(count), permits);
         }
         wakers::drop_all(unused);
         poll.map(|word| word.map_or(Err(Closed), told))

@@ -120,6 +120,12 @@ impl Semaphore {
     pub fn add_permits(&self, n: usize) {
         if n > 0 {
             self.permits.release(n);
+            let n = n as u64;
+            self.permits.count(|counted| {
+                let again = n.min(counted.forgotten);
+                counted.forgotten -= again;
+                counted.all += n - again;
+            });
         }
     }
 
@@ -127,7 +133,9 @@ impl Semaphore {
     ///
     /// It does not remove permits that are held, or that a waiting future has collected.
     pub fn forget_permits(&self, n: usize) -> usize {
-        self.permits.forget(n)
+        let forgotten = self.permits.forget(n);
+        self.permits.count(|counted| counted.all = counted.all.saturating_sub(forgotten as u64));
+        forgotten
     }
 
     /// Waits for a permit.

@@ -22,7 +22,12 @@ pub(crate) const BLOCKED_WORKER: Case = Case {
     spawns: &["drop(liten::spawn(async move {"],
     // What a thread does is known on Linux only.
     cause: match cfg!(target_os = "linux") {
-        true => &["has been in one poll for ", " ms: task ", ", in recvfrom(fd ", "socket:["],
+        true => &[
+            "has been in one poll for ",
+            " ms: task ",
+            ", in the system call recvfrom(fd ",
+            "socket:[",
+        ],
         false => &["has been in one poll for ", " ms: task "],
     },
 };

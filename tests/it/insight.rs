@@ -5,6 +5,7 @@
 mod activity;
 mod await_trees;
 mod cold;
+mod culprits;
 mod deadlock_graphs;
 mod deadlocks;
 mod dumps;

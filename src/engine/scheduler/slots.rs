@@ -347,13 +347,13 @@ const RESTING_THREAD: u32 = u32::MAX - 1;
 
 /// The system's number of the calling thread: one system call, once per worker.
 #[cfg(all(target_os = "linux", not(any(miri, all(test, any(liten_loom, liten_shuttle))))))]
-fn thread_number() -> u32 {
+pub(crate) fn thread_number() -> u32 {
     u32::try_from(nix::unistd::gettid().as_raw()).unwrap_or(UNKNOWN_THREAD)
 }
 
 /// Other systems tell nothing about a thread by its number.
 #[cfg(not(all(target_os = "linux", not(any(miri, all(test, any(liten_loom, liten_shuttle)))))))]
-fn thread_number() -> u32 {
+pub(crate) fn thread_number() -> u32 {
     UNKNOWN_THREAD
 }
 

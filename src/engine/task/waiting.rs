@@ -53,8 +53,8 @@ impl Wait {
 
     /// Whether such a note can be relied upon, as the header of this file says.
     fn is_reliable(self) -> bool {
-        use PrimitiveKind::{Mutex, RwLock, Sender};
-        matches!(self, Self::Join | Self::Primitive(Mutex | RwLock | Sender))
+        use PrimitiveKind::{Mutex, RwLock, RwLockWrite, Sender};
+        matches!(self, Self::Join | Self::Primitive(Mutex | RwLock | RwLockWrite | Sender))
     }
 }
 
@@ -162,8 +162,10 @@ macro_rules! primitive_kinds {
 primitive_kinds! {
     /// A [`Mutex`](crate::sync::Mutex).
     Mutex, "mutex", "a Mutex";
-    /// A [`RwLock`](crate::sync::RwLock).
+    /// A [`RwLock`](crate::sync::RwLock), to be read.
     RwLock, "rwlock", "a RwLock";
+    /// A [`RwLock`](crate::sync::RwLock), to be changed.
+    RwLockWrite, "rwlock_write", "a RwLock to write";
     /// A [`Semaphore`](crate::sync::Semaphore), or a [`OnceCell`](crate::sync::OnceCell), which has one.
     Semaphore, "semaphore", "a Semaphore";
     /// A [`Notify`](crate::sync::Notify), or something that has one, such as a

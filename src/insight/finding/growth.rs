@@ -96,7 +96,7 @@ impl Growth {
         found.sort_by_key(|&(tasks, place, _)| (std::cmp::Reverse(tasks), place));
         let finding = |(tasks, (spawned_at, type_name), (since, before))| {
             let duration = last.at.saturating_duration_since(since);
-            Finding::GrowingTasks { spawned_at, type_name, before, tasks, duration }
+            Finding::GrowingTasks { spawned_at, type_name, before, tasks, duration, wait_for: None }
         };
         found.into_iter().map(finding).collect()
     }

@@ -12,6 +12,7 @@
 use super::Finding;
 use crate::engine::task::{RunningTask, TaskId};
 use std::collections::{HashMap, VecDeque};
+use std::panic::Location;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -99,6 +100,19 @@ impl Storms {
         for (id, suspect) in &mut self.suspects {
             suspect.hot = if waiting.contains(id) { 0 } else { suspect.hot.saturating_add(1) };
         }
+    }
+
+    /// The places whose tasks the workers polled, with the part of all looks at them in percent.
+    pub(in crate::insight) fn busy_places(&self) -> Vec<(&'static Location<'static>, u32)> {
+        let (mut places, mut looks) = (HashMap::new(), 0_usize);
+        for (_, seen) in self.looks.iter().flatten() {
+            looks += 1;
+            if let Some(task) = seen.task {
+                *places.entry(task.spawned_at()).or_insert(0) += 1;
+            }
+        }
+        let percent = |met: usize| (100 * met / looks.max(1)) as u32;
+        places.into_iter().map(|(place, met)| (place, percent(met))).collect()
     }
 
     /// The busiest first.

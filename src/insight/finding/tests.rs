@@ -10,6 +10,7 @@ use crate::insight::pool_info::{JobInfo, PoolInfo};
 use crate::insight::slow_poll_info::SlowPollInfo;
 use crate::insight::sockets::Targets;
 use crate::insight::task_info::TaskInfo;
+use crate::insight::wait::Wait;
 use crate::insight::worker_info::WorkerInfo;
 use crate::runtime::{RuntimeFlavor, SlowPoll};
 use std::panic::AssertUnwindSafe;
@@ -20,7 +21,7 @@ fn task() -> RunningTask {
     RunningTask::new(TaskId::next(), Location::caller())
 }
 
-fn worker(index: usize, state: WorkerState, poll_duration: Duration) -> WorkerInfo {
+pub(super) fn worker(index: usize, state: WorkerState, poll_duration: Duration) -> WorkerInfo {
     WorkerInfo {
         index,
         state,
@@ -64,7 +65,7 @@ pub(super) fn group_of(tasks: usize, entry: ListEntry) -> TaskGroup {
 }
 
 /// With two workers that have nothing to do.
-fn healthy() -> Dump {
+pub(super) fn healthy() -> Dump {
     let parked = |index| worker(index, WorkerState::Parked, Duration::ZERO);
     Dump {
         name: Some("billing".into()),
@@ -96,6 +97,8 @@ fn healthy() -> Dump {
         blocked_polls: 0,
         spares_used_up: None,
         trees: Vec::new(),
+        panics: Vec::new(),
+        busy_places: Vec::new(),
         over_time: Vec::new(),
         times: None,
         targets: Arc::new(AssertUnwindSafe(Mutex::new(Targets::default()))),
@@ -245,12 +248,18 @@ fn tasks_that_are_stuck_are_said_by_place() {
     assert!(said[0].contains(stuck));
 }
 
+/// A Mutex, held by that task.
+pub(super) fn mutex(number: u32, holder: Option<TaskId>) -> Wait {
+    let kind = PrimitiveKind::Mutex;
+    Wait::Primitive { kind, number, holder, permits: None, forgotten: 0 }
+}
+
 /// Tasks that wait for a lock of the next one each.
 fn circle(count: usize, others: usize) -> Circle {
     let waits = |number| DeadlockedTask {
         task: task(),
         name: Some(format!("clerk {number}").into()),
-        waits_for: Wait::Primitive { kind: PrimitiveKind::Mutex, number, holder: None },
+        waits_for: mutex(number, None),
     };
     Circle { tasks: (0..count as u32).map(waits).collect(), others }
 }
@@ -290,14 +299,14 @@ pub(super) fn check_suspected_deadlocks() {
 #[test]
 fn a_large_future_is_named_with_its_type() {
     let said = said(|dump| dump.groups = vec![group(2, 16_384, false), group(1, 20_000, false)]);
-    assert_says(&said, &["2 tasks spawned at ", "take 20000 bytes each (a::type)"]);
+    assert_says(&said, &["2 tasks spawned at ", "takes 20000 bytes each (a::type)"]);
 }
 
 #[test]
 fn the_text_begins_with_what_is_wrong() {
     let mut dump = healthy();
     assert!(
-        dump.to_string().starts_with("nothing is wrong that a dump shows\n\nruntime \"billing\"")
+        dump.to_string().starts_with("nothing is wrong that a dump shows; not looked at: threads ")
     );
     dump.workers[1] = worker(1, WorkerState::Working, 200 * MS);
     dump.groups = vec![group(5, 40, false)];
@@ -321,7 +330,7 @@ fn slow_polls_of_the_last_minute_are_said_after_what_is_wrong() {
         let text = Dump { last_slow_polls: slow.to_vec(), ..dump.clone() }.to_string();
         text.split_once("\n\n").unwrap().0.to_owned()
     };
-    let calm = "nothing is wrong that a dump shows";
+    let calm = format!("nothing is wrong that a dump shows; {}", dump.not_looked_at());
     let under_way = of(long, None, ThreadActivity::Computes);
     let old = of(long, Some(60_000 * MS), ThreadActivity::Computes);
     assert_eq!(text(&dump, &[under_way.clone(), old.clone()]), calm);

@@ -75,7 +75,8 @@ function numbers(pairs) {
 function findings(runtime) {
   const sentences = runtime.findings.map((finding) => element("li", {}, finding.text));
   if (sentences.length === 0) {
-    sentences.push(element("li", { class: "good" }, "nothing is wrong that a dump shows"));
+    sentences.push(element("li", { class: "good" },
+      `nothing is wrong that a dump shows; ${runtime.not_looked_at}`));
   }
   if (runtime.lately !== null) sentences.push(element("li", { class: "past" }, runtime.lately));
   return [element("ul", { class: "findings" }, ...sentences), ...more(runtime.findings_left_out, "findings")];

@@ -3,11 +3,11 @@
 use super::judgement::{ThreadActivity, ThreadUse};
 use std::time::Duration;
 
-pub(in crate::observe) fn look(_: u32, _: Option<ThreadUse>) -> ThreadActivity {
+pub(crate) fn look(_: u32, _: Option<ThreadUse>) -> ThreadActivity {
     ThreadActivity::Unknown
 }
 
-pub(in crate::observe) fn used(_: u32) -> Option<ThreadUse> {
+pub(crate) fn used(_: u32) -> Option<ThreadUse> {
     None
 }
 

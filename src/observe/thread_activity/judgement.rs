@@ -72,8 +72,9 @@ impl fmt::Display for SystemCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name {
             // Locks of std and of other crates, and condition variables.
-            Some("futex") => f.write_str("futex (a lock or a condition)")?,
-            Some(name) => f.write_str(name)?,
+            Some("futex") => f.write_str("the system call futex (a lock or a condition)")?,
+            // A name alone, such as "poll", may be taken for one of the program's functions.
+            Some(name) => write!(f, "the system call {name}")?,
             None => write!(f, "system call {}", self.number)?,
         }
         match &self.file {
@@ -90,10 +91,10 @@ impl fmt::Display for SystemCall {
 /// How long a thread has been on a processor, and how long it has waited for one, since it began; as of a
 /// moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::observe) struct ThreadUse {
-    pub(in crate::observe) at: Instant,
-    pub(in crate::observe) processor: Duration,
-    pub(in crate::observe) queue: Duration,
+pub(crate) struct ThreadUse {
+    pub(crate) at: Instant,
+    pub(crate) processor: Duration,
+    pub(crate) queue: Duration,
 }
 
 /// The system counts the time on a processor every 1 to 10 ms, and that in the queue when the thread gets a
@@ -190,13 +191,18 @@ mod tests {
                 Some("0 0x9 0x7ffe 0x10 0x0 0x0 0x0 0x7ffe 0x7f12"),
                 'S',
                 None,
-                "in read(fd 9 → /data/x)",
+                "in the system call read(fd 9 → /data/x)",
             ),
-            (Some("0 0xffffffff00000009 0x7ffe"), 'S', None, "in read(fd 9 → /data/x)"),
-            (Some("0 0x4 0x7ffe 0x10"), 'S', None, "in read(fd 4)"),
-            (Some("0 what"), 'S', None, "in read"),
-            (Some("0"), 'S', None, "in read"),
-            (Some("202 0x9 0x80"), 'S', None, "in futex (a lock or a condition)"),
+            (
+                Some("0 0xffffffff00000009 0x7ffe"),
+                'S',
+                None,
+                "in the system call read(fd 9 → /data/x)",
+            ),
+            (Some("0 0x4 0x7ffe 0x10"), 'S', None, "in the system call read(fd 4)"),
+            (Some("0 what"), 'S', None, "in the system call read"),
+            (Some("0"), 'S', None, "in the system call read"),
+            (Some("202 0x9 0x80"), 'S', None, "in the system call futex (a lock or a condition)"),
             (Some("999 0x9"), 'S', None, "in system call 999"),
             (Some("running\n"), 'R', None, "runs"),
             (Some("running\n"), 'R', Some([45, 3, 50]), "computes"),

@@ -17,7 +17,7 @@ fn read(proc: &str, thread: u32, file: &str) -> Option<String> {
 }
 
 /// What the thread does. `before`: what it had used some time ago, if that is known.
-pub(in crate::observe) fn look(thread: u32, before: Option<ThreadUse>) -> ThreadActivity {
+pub(crate) fn look(thread: u32, before: Option<ThreadUse>) -> ThreadActivity {
     look_in(PROC, thread, before)
 }
 
@@ -40,7 +40,7 @@ fn look_in(proc: &str, thread: u32, before: Option<ThreadUse>) -> ThreadActivity
 
 /// What the thread has used since it began. Without an allocation: the driver thread asks for it where the
 /// program may have stopped to allocate.
-pub(in crate::observe) fn used(thread: u32) -> Option<ThreadUse> {
+pub(crate) fn used(thread: u32) -> Option<ThreadUse> {
     used_in(PROC, thread)
 }
 

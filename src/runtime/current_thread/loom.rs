@@ -7,6 +7,7 @@ use crate::engine::park::loom::waker_of;
 use crate::engine::scheduler::Sleeps;
 use crate::engine::sync_shim::{Mutex, thread};
 use crate::engine::wakers::loom::Awaited;
+use crate::runtime::Id;
 use crate::runtime::block_on::loom::forget_habit;
 use crate::runtime::root_future::block_on;
 use std::panic::Location;
@@ -18,7 +19,7 @@ fn new() -> CurrentThread {
 
 fn block_on_root<F: Future>(runtime: &CurrentThread, root: F) -> F::Output {
     let around = AroundSleeps { sleeps: &Sleeps::default(), hooks: None };
-    block_on!(root: F, |root| runtime.block_on(around, &|| true, root))
+    block_on!(root: F, Id::next(), |root| runtime.block_on(around, &|| true, root))
 }
 
 /// Spawns a task that wakes what waits for `awaited`.

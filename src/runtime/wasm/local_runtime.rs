@@ -38,7 +38,7 @@ impl LocalRuntime {
 
     /// A runtime whose tasks wait for the host through `reactor`.
     pub(super) fn on(reactor: Reactor) -> Self {
-        let executor = LocalExecutor::new();
+        let executor = LocalExecutor::of_runtime();
         let handle = Handle::new(Driver::new(), Settled::of(&executor));
         Self { handle, executor: Some(executor), reactor }
     }

@@ -2,6 +2,7 @@
 
 use super::Semaphore;
 use crate::engine::tokio_note::noted;
+use std::mem;
 use std::ptr;
 use std::sync::Arc;
 
@@ -41,7 +42,8 @@ macro_rules! permit {
             /// assert_eq!(semaphore.available_permits(), 1);
             /// ```
             pub fn forget(mut self) {
-                self.permits = 0;
+                let forgotten = mem::take(&mut self.permits) as u64;
+                self.semaphore.permits.count(|counted| counted.forgotten += forgotten);
             }
 
             /// Adds the permits of `other`.
@@ -50,10 +52,10 @@ macro_rules! permit {
             ///
             /// If `other` is of another semaphore.
             #[track_caller]
-            pub fn merge(&mut self, other: Self) {
+            pub fn merge(&mut self, mut other: Self) {
                 assert!(ptr::eq(&*self.semaphore, &*other.semaphore), "{OTHER}");
                 merge(&mut self.permits, other.permits);
-                other.forget();
+                other.permits = 0;
             }
 
             /// Splits `n` permits off and returns them; `None` if this has fewer.
@@ -81,7 +83,9 @@ macro_rules! permit {
 
         impl$(<$lifetime>)? Drop for $permit {
             fn drop(&mut self) {
-                self.semaphore.add_permits(self.permits);
+                if self.permits > 0 {
+                    self.semaphore.permits.release(self.permits);
+                }
             }
         }
     };

@@ -62,7 +62,10 @@ fn a_call_is_named_with_its_socket() {
             });
         });
         let text = slow.to_string();
-        assert!(text.contains(&format!("in recvfrom(fd {descriptor} → socket:[")), "{text}");
+        assert!(
+            text.contains(&format!("in the system call recvfrom(fd {descriptor} → socket:[")),
+            "{text}"
+        );
     });
 }
 

@@ -151,7 +151,7 @@ fn two_locks_in_different_orders_are_found() {
             );
             let Finding::Deadlock { tasks, .. } = finding else { panic!("{dump}") };
             let is_mutex = tasks[0].id() == mutexes[0];
-            let expected = if is_mutex { PrimitiveKind::Mutex } else { PrimitiveKind::RwLock };
+            let expected = if is_mutex { PrimitiveKind::Mutex } else { PrimitiveKind::RwLockWrite };
             for (task, next) in [(&tasks[0], &tasks[1]), (&tasks[1], &tasks[0])] {
                 let Wait::Primitive { kind, holder, .. } = *task.waits_for() else {
                     panic!("{task}")

@@ -46,11 +46,12 @@ fn locks_and_channels_are_named() {
         drop(held);
         let lock = Arc::new(RwLock::new(()));
         let held = lock.clone().try_read_owned().unwrap();
-        assert_eq!(wait_of(&runtime, async move { drop(lock.write().await) }), "a RwLock");
+        let wait = wait_of(&runtime, async move { drop(lock.write().await) });
+        assert_eq!(wait, "a RwLock to write");
         drop(held);
         let semaphore = Semaphore::new(0);
         let wait = wait_of(&runtime, async move { drop(semaphore.acquire().await) });
-        assert_eq!(wait, "a Semaphore");
+        assert_eq!(wait, "a Semaphore whose 0 permits are out");
         let notify = Notify::new();
         assert_eq!(wait_of(&runtime, async move { notify.notified().await }), "a Notify");
         let barrier = Barrier::new(2);
@@ -227,5 +228,49 @@ fn a_wait_that_is_over_is_not_told() {
         assert_eq!(dump.tasks()[0].waits(), [], "{dump}");
         task.abort();
         drop(held);
+    });
+}
+
+#[test]
+fn the_permits_of_a_semaphore_are_counted_with_those_that_were_forgotten() {
+    guarded(|| {
+        let runtime = workers(1);
+        let semaphore = Arc::new(Semaphore::new(5));
+        let waits = || {
+            let semaphore = semaphore.clone();
+            wait_of(&runtime, async move { drop(semaphore.acquire_many(9).await) })
+        };
+        let mut kept = semaphore.try_acquire_many(3).unwrap();
+        let other = semaphore.try_acquire().unwrap();
+        kept.merge(other);
+        assert_eq!(waits(), "a Semaphore whose 5 permits are out");
+        kept.split(2).unwrap().forget();
+        let forgotten = " permits are out, 2 of them forgotten and not added again";
+        assert_eq!(waits(), format!("a Semaphore whose 5{forgotten}"));
+        semaphore.add_permits(3);
+        assert_eq!(waits(), "a Semaphore whose 6 permits are out");
+        // The task that has collected one gives it back when its abort is through.
+        until(|| semaphore.forget_permits(1) == 1);
+        assert_eq!(waits(), "a Semaphore whose 5 permits are out");
+        drop(kept);
+        until(|| semaphore.available_permits() == 5);
+    });
+}
+
+#[test]
+fn a_task_that_reads_and_does_not_go_on_is_named_to_those_that_want_to_write() {
+    guarded(|| {
+        let runtime = workers(2);
+        let lock = Arc::new(RwLock::new(()));
+        let theirs = lock.clone();
+        let reads = runtime.spawn(async move {
+            drop(theirs.read().await);
+            let _read = theirs.read().await;
+            std::future::pending::<()>().await;
+        });
+        until(|| lock.try_write().is_err());
+        let writes = wait_of(&runtime, async move { drop(lock.write().await) });
+        assert_eq!(writes, format!("a RwLock to write held by task {}", reads.id()));
+        reads.abort();
     });
 }

@@ -77,9 +77,9 @@ fn names_of_a_megabyte_are_cut_between_characters_wherever_they_are_shown() {
             assert!(lines.any(|line| line.contains(&cut)), "{begin}: {text}");
         }
         let finding = text.lines().next().unwrap();
-        assert!(finding.ends_with("use spawn_blocking, or yield more often"), "{finding}");
+        assert!(finding.contains("spawn_blocking"), "{finding}");
         assert!(
-            text.contains("use spawn_blocking"),
+            text.contains("; another thread holds") || text.contains("use spawn_blocking"),
             "the sentence goes on behind the name: {text}"
         );
 
@@ -91,7 +91,7 @@ fn names_of_a_megabyte_are_cut_between_characters_wherever_they_are_shown() {
         let longest = types.map(|name| name.chars().count()).max();
         assert_eq!(longest, Some(SHOWN + 1));
         let finding = seen["findings"][0]["text"].as_str().unwrap();
-        assert!(finding.ends_with("or yield more often"), "{finding}");
+        assert!(finding.contains("spawn_blocking"), "{finding}");
 
         let metrics = body(&page, "/metrics");
         assert!(metrics.contains(&format!("runtime=\"{cut}\"")), "{:.2000}", metrics);

@@ -1,0 +1,400 @@
+//! What many tasks wait for in the end, seen by several looks.
+//!
+//! A task that waits for a lock, a permit or room in a channel waits for another task, and that one perhaps
+//! for a third. A table of waits leaves it to the reader to put that together. Here each chain is followed to
+//! its end, the *root*: a task that waits for something else, such as a timer, or does not wait at all; tasks
+//! that wait for each other; or a thing of which no holder is known. All tasks with one root are one finding.
+//!
+//! It is told from [`LONG`] on, and not if the root may well be in order: a task that waits for its next
+//! period, or for a client, and only lets senders wait meanwhile. A semaphore without permits of its own is
+//! no limit but a signal, and nothing is told of it. Nor of tasks that a deadlock names.
+
+use super::Finding;
+use crate::engine::task::running::NamedTask;
+use crate::engine::task::{PrimitiveKind, RunningTask, TaskId};
+use crate::insight::deadlocked_task::DeadlockedTask;
+use crate::insight::dump::Dump;
+use crate::insight::task_info::{TaskInfo, TaskState};
+use crate::insight::wait::Wait;
+use crate::short::{Place, counted};
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A task that has waited for longer is told of.
+pub(in crate::insight) const LONG: Duration = Duration::from_secs(10);
+
+/// A task whose timer ends sooner is taken for one that does something again and again.
+const PERIOD: Duration = Duration::from_secs(60);
+
+/// The most tasks of a chain, and places of tasks that wait, that a sentence names.
+const NAMED: usize = 6;
+const PLACES: usize = 3;
+
+/// A task, with its name if it has one.
+type Named = (RunningTask, Option<Arc<str>>);
+
+/// Tasks that have waited for long, each for another one, with one thing at the end; from
+/// [`Finding::LongWait`]. Its `Display` is a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LongWait {
+    tasks: usize,
+    duration: Duration,
+    places: Vec<(&'static Location<'static>, usize)>,
+    chain: Vec<DeadlockedTask>,
+    is_one_wait: bool,
+    root: Option<Named>,
+    root_does: String,
+}
+
+impl LongWait {
+    /// Returns how many tasks wait.
+    pub fn tasks(&self) -> usize {
+        self.tasks
+    }
+
+    /// Returns for how long one of them has waited, at least: the one that has waited longest.
+    pub fn duration(&self) -> Duration {
+        self.duration
+    }
+
+    /// Returns the places from which they were spawned, each with its number of tasks; the largest first.
+    pub fn places(&self) -> &[(&'static Location<'static>, usize)] {
+        &self.places
+    }
+
+    /// Returns the longest chain: a task, the one that it waits for if that waits, too, and so on.
+    pub fn chain(&self) -> &[DeadlockedTask] {
+        &self.chain
+    }
+
+    /// Returns the task at the end of the chain, if one is known.
+    pub fn root(&self) -> Option<RunningTask> {
+        self.root.as_ref().map(|(task, _)| *task)
+    }
+}
+
+impl fmt::Display for LongWait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (waits, longest) = match self.tasks {
+            1 => ("waits", ""),
+            _ => ("wait", "the longest "),
+        };
+        write!(f, "{} {waits}", counted(self.tasks, "task"))?;
+        let head = self.chain.first().filter(|_| self.is_one_wait);
+        if let Some(head) = head {
+            write!(f, " for {}", head.waits_for)?;
+        }
+        write!(f, ", {longest}for {:.1} s at least", self.duration.as_secs_f64())?;
+        match (&self.root, head) {
+            (Some((task, name)), Some(_)) => {
+                write!(f, "; {}, {}", NamedTask(*task, name.as_deref()), self.root_does)?;
+            }
+            (Some((task, name)), None) => {
+                let task = NamedTask(*task, name.as_deref());
+                write!(f, ", in the end for {task}, which {}", self.root_does)?;
+            }
+            (None, _) => write!(f, "{}", self.root_does)?,
+        }
+        f.write_str("; waiting: ")?;
+        for (index, (place, tasks)) in self.places.iter().take(PLACES).enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            write!(f, "{comma}{tasks} spawned at {}", Place(place))?;
+        }
+        match self.places.len().saturating_sub(PLACES) {
+            0 => {}
+            more => write!(f, " and some at {}", counted(more, "other place"))?,
+        }
+        if head.is_none() {
+            self.chain.iter().take(NAMED).try_for_each(|task| write!(f, "; {task}"))?;
+        }
+        match self.chain.len().saturating_sub(NAMED) {
+            0 => Ok(()),
+            more => write!(f, "; and so on, with {}", counted(more, "task")),
+        }
+    }
+}
+
+/// Where a chain ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Root {
+    Task(TaskId),
+    /// The one with the smallest id of those that wait for each other.
+    Circle(TaskId),
+    /// Something of that number whose holder is not known.
+    Thing(u32),
+}
+
+/// The tasks of one root.
+#[derive(Default)]
+struct Group<'a> {
+    tasks: usize,
+    duration: Duration,
+    /// Tasks wait to read, and others to write.
+    has_readers: bool,
+    has_writers: bool,
+    places: HashMap<&'static Location<'static>, usize>,
+    things: HashSet<Option<u32>>,
+    /// The one of the longest chain, with the length of that and the time for which it has waited.
+    deepest: Option<(usize, Duration, &'a TaskInfo)>,
+    only_senders: bool,
+}
+
+struct Chains<'a> {
+    dump: &'a Dump,
+    tasks: HashMap<TaskId, &'a TaskInfo>,
+    /// How often tasks that never wait are polled in a second.
+    busy: &'a HashMap<TaskId, u64>,
+    /// Of each task that waits for another one, where that ends, and after how many tasks.
+    ends: HashMap<TaskId, (Root, usize)>,
+}
+
+/// What `dump`, of which it is known for how long its tasks have waited, shows of long waits. The one with
+/// the most tasks first.
+pub(in crate::insight) fn long_waits(dump: &Dump, busy: &HashMap<TaskId, u64>) -> Vec<Finding> {
+    let is_long = |task: &TaskInfo| task.cold_for().is_some_and(|time| time >= LONG);
+    let is_blocked = |task: &&TaskInfo| is_long(task) && thing(task).is_some();
+    if !dump.tasks.iter().any(|task| is_blocked(&task)) {
+        return Vec::new();
+    }
+    let tasks = dump.tasks.iter().map(|task| (task.id(), task)).collect();
+    let mut chains = Chains { dump, tasks, busy, ends: HashMap::new() };
+    let mut groups: HashMap<Root, Group<'_>> = HashMap::new();
+    for task in dump.tasks.iter().filter(|task| waits_for_task(task).is_some()) {
+        let Some((root, depth)) = chains.end(task) else { continue };
+        let group =
+            groups.entry(root).or_insert_with(|| Group { only_senders: true, ..Group::default() });
+        group.add(task, depth, is_blocked(&task));
+    }
+    let mut found: Vec<_> =
+        groups.into_iter().filter_map(|(root, group)| chains.told(root, group)).collect();
+    found.sort_by_key(|wait| (std::cmp::Reverse((wait.tasks, wait.duration)), wait.chain[0].id()));
+    found.into_iter().map(Finding::LongWait).collect()
+}
+
+/// The lock, the permit or the room that it waits for.
+fn thing(task: &TaskInfo) -> Option<&Wait> {
+    use PrimitiveKind::{Mutex, RwLock, RwLockWrite, Semaphore, Sender};
+    let is_thing = |wait: &&Wait| match wait {
+        Wait::Primitive { kind: Semaphore, permits, .. } => permits.is_some_and(|all| all > 0),
+        Wait::Primitive { kind, .. } => matches!(kind, Mutex | RwLock | RwLockWrite | Sender),
+        _ => false,
+    };
+    if task.state() != TaskState::Waiting {
+        return None;
+    }
+    task.waits().iter().find(is_thing)
+}
+
+/// The same, or the end of a task.
+fn waits_for_task(task: &TaskInfo) -> Option<&Wait> {
+    if task.state() != TaskState::Waiting {
+        return None;
+    }
+    let join = || task.waits().iter().find(|wait| matches!(wait, Wait::Task { .. }));
+    thing(task).or_else(join)
+}
+
+fn number(wait: &Wait) -> Option<u32> {
+    match wait {
+        Wait::Primitive { number, .. } => Some(*number),
+        _ => None,
+    }
+}
+
+impl<'a> Group<'a> {
+    fn add(&mut self, task: &'a TaskInfo, depth: usize, is_blocked: bool) {
+        self.tasks += 1;
+        *self.places.entry(task.spawned_at()).or_default() += 1;
+        let Some(wait) = waits_for_task(task) else { return };
+        self.things.insert(number(wait));
+        let is = |wanted| matches!(wait, Wait::Primitive { kind, .. } if *kind == wanted);
+        self.has_readers |= is(PrimitiveKind::RwLock);
+        self.has_writers |= is(PrimitiveKind::RwLockWrite);
+        let time = task.cold_for().unwrap_or_default();
+        if is_blocked {
+            self.duration = self.duration.max(time);
+            self.only_senders &= wait.is_for_room();
+            if self.deepest.is_none_or(|(deep, long, _)| (deep, long) < (depth, time)) {
+                self.deepest = Some((depth, time, task));
+            }
+        }
+    }
+}
+
+impl<'a> Chains<'a> {
+    /// Where the chain of `task` ends.
+    fn end(&mut self, task: &TaskInfo) -> Option<(Root, usize)> {
+        let (mut path, mut places, mut next) = (Vec::new(), HashMap::new(), task.id());
+        let (root, mut depth) = loop {
+            if let Some(&end) = self.ends.get(&next) {
+                break end;
+            }
+            if let Some(&place) = places.get(&next) {
+                let circle = path.split_off(place);
+                let root = Root::Circle(circle.iter().copied().min()?);
+                self.ends.extend(circle.into_iter().map(|task| (task, (root, 1))));
+                break (root, 1);
+            }
+            let Some(wait) = self.tasks.get(&next).and_then(|task| waits_for_task(task)) else {
+                break (Root::Task(next), 0);
+            };
+            places.insert(next, path.len());
+            path.push(next);
+            match wait.other_task() {
+                Some(other) => next = other,
+                None => break (Root::Thing(number(wait)?), 0),
+            }
+        };
+        for task in path.into_iter().rev() {
+            depth += 1;
+            self.ends.insert(task, (root, depth));
+        }
+        self.ends.get(&task.id()).copied()
+    }
+
+    /// The sentence about a group, if it is to be told.
+    fn told(&self, root: Root, group: Group<'a>) -> Option<LongWait> {
+        let (_, _, first) = group.deepest?;
+        if group.only_senders && self.may_be_in_order(root) {
+            return None;
+        }
+        let (mut chain, mut met, mut next) = (Vec::new(), HashSet::new(), Some(first.id()));
+        while let Some(id) = next.filter(|id| met.insert(*id)) {
+            let Some(task) = self.tasks.get(&id) else { break };
+            let Some(wait) = waits_for_task(task) else { break };
+            let (task, name) = (task.task(), task.shared_name().cloned());
+            chain.push(DeadlockedTask { task, name, waits_for: wait.clone() });
+            next = wait.other_task();
+        }
+        if chain.iter().any(|task| self.is_told(task.id())) {
+            return None;
+        }
+        let mut places: Vec<_> = group.places.into_iter().collect();
+        places.sort_by_key(|&(place, tasks)| (std::cmp::Reverse(tasks), place));
+        let is_one_wait = group.things.len() == 1 && group.things.iter().all(Option::is_some);
+        let (root, mut root_does) = self.root(next, &chain);
+        if root.is_none() && group.has_readers && group.has_writers {
+            root_does.push_str(
+                ", perhaps one of them, which reads it and waits to read it again, behind one that waits to \
+                 write",
+            );
+        }
+        Some(LongWait {
+            tasks: group.tasks,
+            duration: group.duration,
+            places,
+            chain,
+            is_one_wait,
+            root,
+            root_does,
+        })
+    }
+
+    /// Whether a finding about a deadlock names it.
+    fn is_told(&self, task: TaskId) -> bool {
+        let deadlocks = &self.dump.deadlocks;
+        let suspected = deadlocks.suspected.iter().flat_map(|circle| &circle.tasks);
+        deadlocks.tasks.contains(&task) || suspected.into_iter().any(|other| other.id() == task)
+    }
+
+    /// Whether senders may well wait for this: the receiver goes on by itself, or when a client comes.
+    fn may_be_in_order(&self, root: Root) -> bool {
+        let Root::Task(id) = root else { return false };
+        if self.busy.contains_key(&id) {
+            return false;
+        }
+        let Some(task) = self.tasks.get(&id) else { return false };
+        if task.cold_for().is_none_or(|time| time < LONG) {
+            return !self.is_slow(id);
+        }
+        !task.waits().is_empty()
+            && task.waits().iter().all(|wait| match wait {
+                Wait::Timer { remaining } => *remaining < PERIOD,
+                Wait::Source { descriptor, .. } => self.dump.sockets.iter().any(|socket| {
+                    socket.descriptor() == *descriptor && socket.state() == Some("listens")
+                }),
+                _ => false,
+            })
+    }
+
+    fn is_slow(&self, task: TaskId) -> bool {
+        self.dump.workers.iter().any(|worker| {
+            worker.task.is_some_and(|polled| polled.id() == task)
+                && worker.poll_duration >= self.dump.slow_after
+        })
+    }
+
+    /// The task `next`, at which `chain` ends, and what it does.
+    fn root(&self, next: Option<TaskId>, chain: &[DeadlockedTask]) -> (Option<Named>, String) {
+        let Some(id) = next else {
+            let known = matches!(
+                chain.last().map(|task| &task.waits_for),
+                Some(Wait::Primitive { permits: Some(_), .. })
+            );
+            let told = if known { "" } else { "; which task keeps them waiting is not known" };
+            return (None, told.into());
+        };
+        if let Some(task) = chain.iter().find(|task| task.id() == id) {
+            let what = match chain.last() {
+                Some(last) if last.id() != id => "waits for one of those that wait for it",
+                Some(DeadlockedTask {
+                    waits_for: Wait::Primitive { kind: PrimitiveKind::RwLock, .. },
+                    ..
+                }) => "reads it and waits to read it again, behind those that wait to change it",
+                _ => "has locked it and waits for it again",
+            };
+            return (Some((task.task, task.name.clone())), what.into());
+        }
+        match self.tasks.get(&id) {
+            Some(task) => (Some((task.task(), task.shared_name().cloned())), self.does(task)),
+            None => {
+                let text = format!("; task {id} is not among the tasks that are listed");
+                (None, text)
+            }
+        }
+    }
+
+    fn does(&self, task: &TaskInfo) -> String {
+        let time = task.cold_for().filter(|&time| time >= LONG);
+        let time = time
+            .map_or_else(String::new, |time| format!(", for {:.1} s at least", time.as_secs_f64()));
+        if let Some(polls) = self.busy.get(&task.id()) {
+            return format!(
+                "is polled some {polls} times a second and never waits: it always finds something else to do"
+            );
+        }
+        match task.state() {
+            TaskState::Running => self.is_polled(task.id()),
+            TaskState::Ready => "is ready and has to be polled".into(),
+            TaskState::Waiting if task.waits().is_empty() => {
+                format!("waits for something that is not known here{time}")
+            }
+            TaskState::Waiting => {
+                let waits: Vec<_> = task.waits().iter().map(Wait::to_string).collect();
+                format!("waits for {}{time}", waits.join(" and "))
+            }
+        }
+    }
+
+    fn is_polled(&self, task: TaskId) -> String {
+        let polls = |polled: Option<RunningTask>| polled.is_some_and(|polled| polled.id() == task);
+        match self.dump.workers.iter().find(|worker| polls(worker.task)) {
+            Some(worker) if !worker.poll_duration.is_zero() => {
+                let activity = worker.activity.as_ref().map(|activity| format!(": {activity}"));
+                let time = worker.poll_duration.as_secs_f64();
+                format!("has been in one poll for {time:.1} s{}", activity.unwrap_or_default())
+            }
+            Some(worker) => match &worker.activity {
+                Some(activity) => format!("blocks worker {} in place: {activity}", worker.index),
+                None => "is being polled".into(),
+            },
+            None => "is being polled".into(),
+        }
+    }
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

@@ -1,0 +1,178 @@
+use super::*;
+use crate::engine::task::registry::ListEntry;
+use crate::insight::finding::tests::{entry, healthy, mutex, worker};
+use crate::insight::worker_info::WorkerState;
+use std::time::Instant;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn ids<const N: usize>() -> [TaskId; N] {
+    std::array::from_fn(|_| TaskId::next())
+}
+
+/// A task that has waited for so many seconds.
+#[track_caller]
+fn waiting(id: TaskId, seconds: u32, waits: &[Wait]) -> TaskInfo {
+    let task = RunningTask::new(id, Location::caller());
+    let mut info = TaskInfo::listed(ListEntry { task, ..entry() }, false, true);
+    let now = Instant::now();
+    info.set_cold_since(Some(now.checked_sub(SECOND * seconds).unwrap()), now);
+    info.waits_mut().extend_from_slice(waits);
+    info
+}
+
+fn of(kind: PrimitiveKind, number: u32, holder: Option<TaskId>) -> Wait {
+    Wait::Primitive { kind, number, holder, permits: None, forgotten: 0 }
+}
+
+fn permit(permits: u64, forgotten: u64) -> Wait {
+    let kind = PrimitiveKind::Semaphore;
+    Wait::Primitive { kind, number: 7, holder: None, permits: Some(permits), forgotten }
+}
+
+fn timer(seconds: u32) -> Wait {
+    Wait::Timer { remaining: SECOND * seconds }
+}
+
+fn said_of(dump: &Dump, busy: &[(TaskId, u64)]) -> Vec<String> {
+    let found = long_waits(dump, &busy.iter().copied().collect());
+    found.iter().map(Finding::to_string).collect()
+}
+
+fn said(tasks: Vec<TaskInfo>) -> Vec<String> {
+    said_of(&Dump { tasks, ..healthy() }, &[])
+}
+
+#[track_caller]
+fn one(said: Vec<String>) -> String {
+    assert_eq!(said.len(), 1, "{said:?}");
+    said.into_iter().next().unwrap()
+}
+
+#[test]
+fn those_that_wait_for_a_lock_are_told_with_what_its_holder_waits_for() {
+    let [holder, first, second] = ids();
+    let lock = mutex(0xab, Some(holder));
+    let tasks = |seconds| {
+        let waits = |id| waiting(id, seconds, std::slice::from_ref(&lock));
+        vec![waits(first), waiting(holder, 14, &[timer(3583)]), waits(second)]
+    };
+    let sentence = one(said(tasks(12)));
+    let begin = format!(
+        "2 tasks wait for a Mutex (#000000ab) held by task {holder}, the longest for 12.0 s at least; \
+         task {holder}, spawned at "
+    );
+    assert!(sentence.starts_with(&begin), "{sentence}");
+    let rest = ", waits for a timer in 3583.0 s, for 14.0 s at least; waiting: 2 spawned at ";
+    assert!(sentence.contains(rest), "{sentence}");
+    assert_eq!(said(tasks(9)), [""; 0], "not yet");
+}
+
+#[test]
+fn a_chain_of_full_channels_is_told_from_its_end() {
+    let [source, first, second, end] = ids();
+    let room = |number, receiver| of(PrimitiveKind::Sender, number, Some(receiver));
+    let notify = of(PrimitiveKind::Notify, 9, None);
+    let chain = |last: &[Wait], seconds| {
+        vec![
+            waiting(source, 11, &[room(1, first)]),
+            waiting(first, 11, &[room(2, second)]),
+            waiting(second, 12, &[room(3, end)]),
+            waiting(end, seconds, last),
+        ]
+    };
+    let sentence = one(said(chain(std::slice::from_ref(&notify), 12)));
+    let begin = format!(
+        "3 tasks wait, the longest for 12.0 s at least, in the end for task {end}, spawned at "
+    );
+    assert!(sentence.starts_with(&begin), "{sentence}");
+    assert!(sentence.contains(", which waits for a Notify (#00000009), for 12.0 s"), "{sentence}");
+    let order = [source, first, second].map(|id| sentence.find(&format!("; task {id}, ")).unwrap());
+    assert!(order.is_sorted(), "{sentence}");
+    assert_eq!(said(chain(&[timer(20)], 12)), [""; 0], "the end may have a period");
+    assert_eq!(said(chain(&[notify], 3)), [""; 0], "the end goes on");
+    let busy = Dump { tasks: chain(&[], 3), ..healthy() };
+    let sentence = one(said_of(&busy, &[(end, 30_000)]));
+    assert!(sentence.contains("which is polled some 30000 times a second"), "{sentence}");
+}
+
+#[test]
+fn a_task_that_reads_twice_is_told_with_those_between() {
+    let [reader, writer] = ids();
+    let read = of(PrimitiveKind::RwLock, 5, Some(reader));
+    let write = of(PrimitiveKind::RwLockWrite, 5, Some(reader));
+    let sentence = one(said(vec![waiting(writer, 20, &[write]), waiting(reader, 21, &[read])]));
+    assert!(sentence.starts_with("2 tasks wait for "), "{sentence}");
+    let circle = ", reads it and waits to read it again, behind those that wait to change it";
+    assert!(sentence.contains(&format!("; task {reader}, ")), "{sentence}");
+    assert!(sentence.contains(circle), "{sentence}");
+}
+
+#[test]
+fn of_a_lock_whose_readers_are_not_known_the_usual_circle_is_suspected() {
+    let [reader, writer] = ids();
+    let wait = |kind| [of(kind, 5, None)];
+    let both = vec![
+        waiting(writer, 20, &wait(PrimitiveKind::RwLockWrite)),
+        waiting(reader, 21, &wait(PrimitiveKind::RwLock)),
+    ];
+    let sentence = one(said(both));
+    let known =
+        "; which task keeps them waiting is not known, perhaps one of them, which reads it and ";
+    assert!(sentence.contains(known), "{sentence}");
+    let readers = vec![waiting(reader, 21, &wait(PrimitiveKind::RwLock))];
+    assert!(one(said(readers)).contains("is not known; waiting: 1 "));
+}
+
+#[test]
+fn a_semaphore_is_told_with_its_permits_unless_it_is_a_signal() {
+    let [first, second] = ids();
+    let tasks = |wait: Wait| {
+        let waits = |(id, seconds)| waiting(id, seconds, std::slice::from_ref(&wait));
+        [(first, 15), (second, 3)].map(waits).to_vec()
+    };
+    let sentence = one(said(tasks(permit(8, 2))));
+    let begin = "2 tasks wait for a Semaphore (#00000007) whose 8 permits are out, 2 of them forgotten and \
+                 not added again, the longest for 15.0 s at least; waiting: 2 spawned at ";
+    assert!(sentence.starts_with(begin), "{sentence}");
+    assert_eq!(said(tasks(permit(0, 0))), [""; 0]);
+}
+
+#[test]
+fn a_holder_that_does_not_wait_is_told_with_what_it_does() {
+    let [holder, waits] = ids();
+    let tasks = || vec![waiting(waits, 11, &[mutex(1, Some(holder))])];
+    let sentence = one(said(tasks()));
+    assert!(sentence.contains(&format!("task {holder} is not among the tasks")), "{sentence}");
+    let mut dump = Dump { tasks: tasks(), ..healthy() };
+    let polled = RunningTask::new(holder, Location::caller());
+    dump.tasks.push(TaskInfo::noted(polled, true));
+    dump.workers[0] = worker(0, WorkerState::Working, SECOND * 5);
+    dump.workers[0].task = Some(polled);
+    let sentence = one(said_of(&dump, &[]));
+    assert!(sentence.contains(", has been in one poll for 5.0 s; waiting: 1 "), "{sentence}");
+}
+
+#[test]
+fn what_only_waits_for_an_end_or_a_message_is_no_illness() {
+    let [first, second, third] = ids();
+    let message = of(PrimitiveKind::Receiver, 1, None);
+    let tasks = vec![
+        waiting(first, 99, &[Wait::Task { id: second }]),
+        waiting(second, 99, &[message]),
+        waiting(third, 99, &[of(PrimitiveKind::Notify, 2, None)]),
+    ];
+    assert_eq!(said(tasks), [""; 0]);
+}
+
+#[test]
+fn a_long_circle_is_followed_once() {
+    let count = 10_000;
+    let ids: Vec<_> = (0..count).map(|_| TaskId::next()).collect();
+    let next = |index: usize| mutex(index as u32, Some(ids[(index + 1) % count]));
+    let tasks = (0..count).map(|index| waiting(ids[index], 11, &[next(index)])).collect();
+    let sentence = one(said(tasks));
+    assert!(sentence.starts_with("10000 tasks wait, the longest for 11.0 s"), "{sentence}");
+    assert!(sentence.contains("which waits for one of those that wait for it"), "{sentence}");
+    assert!(sentence.len() < 2_000, "{sentence}");
+}

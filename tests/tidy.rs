@@ -247,6 +247,7 @@ const UNSAFE: Confined = Confined {
         ),
         ("src/insight/await_tree/freed_memory.rs", "a call of the C library"),
         ("src/observe/simulation.rs", "calls a function of the simulation"),
+        ("src/observe/simulation/root.rs", "the table of a waker that notes its clones"),
         ("src/insight/variable/privileges.rs", "a call of the C library"),
         ("src/combinators/select.rs", "futures in one tuple, pinned in the caller's frame"),
         ("src/combinators/join.rs", "the same"),

@@ -11,6 +11,7 @@ use self::traced::{Answer, Request, Traced};
 use super::task_list::TaskList;
 use crate::engine::task::{Polled, TaskId, current};
 use crate::impls::impl_error;
+use crate::observe::simulation::Root;
 use crate::runtime::Handle;
 use crate::short::{end, short};
 use std::collections::HashMap;
@@ -183,6 +184,37 @@ pub(super) fn trees(handle: &Handle, tasks: &[TaskId], limit: Duration) -> Vec<A
     tasks.iter().filter_map(answer).collect()
 }
 
+/// Where the future of a `block_on` waits in a simulation, as a tree of a task is written. `may_go_on`: it was
+/// woken, or a waker of it was somewhere, before this poll.
+pub(super) fn words_of_root(root: &Root, may_go_on: bool, limit: Duration) -> String {
+    let id = TaskId::next();
+    let symbols = Symbols::load();
+    let mut words = String::from("root, the future of block_on, ");
+    let traced = Request::new(id).and_then(|request| {
+        root.trace(id);
+        request.wait(limit)
+    });
+    let tree = match traced {
+        Some(Answer::Traced(traced)) => AwaitTree::of(id, &traced, &symbols).ok(),
+        _ => None,
+    };
+    let Some(tree) = tree else { return words + "was not polled in time" };
+    words.push_str(match (tree.outcome, may_go_on) {
+        (Polled::Pending, false) => {
+            "waits, and nothing held a waker of it: it could never be woken"
+        }
+        (_, false) => {
+            "has gone on in one more poll, but nothing held a waker of it: it could never be woken"
+        }
+        _ => tree.what(),
+    });
+    words.push('\n');
+    for node in &tree.nodes {
+        _ = node.fmt_at(1, &mut words);
+    }
+    words
+}
+
 fn is_polled(list: &TaskList, task: TaskId) -> bool {
     list.polled().into_iter().any(|(polled, _)| polled.id() == task)
 }
@@ -203,6 +235,15 @@ impl AwaitTree {
         }
         let left_out = left_out + (stacks.len() - named);
         Ok(Self { task, future, outcome, nodes, left_out })
+    }
+
+    fn what(&self) -> &'static str {
+        match self.outcome {
+            Polled::Pending if self.nodes.is_empty() => "waits, and has left its waker nowhere",
+            Polled::Pending => "waits in",
+            Polled::Yielded => "goes on, and was in",
+            Polled::Ready => "has just ended, and was in",
+        }
     }
 
     /// Returns the task's id.
@@ -271,7 +312,7 @@ impl AwaitNode {
         &self.children
     }
 
-    fn fmt_at(&self, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt_at(&self, depth: usize, f: &mut impl fmt::Write) -> fmt::Result {
         write!(f, "{:1$}{2}", "", 2 * depth, short(self.frame.short()))?;
         if let Some(file) = self.frame.short_file() {
             write!(f, " at {}", end(file))?;
@@ -289,13 +330,7 @@ impl AwaitNode {
 
 impl fmt::Display for AwaitTree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.outcome {
-            Polled::Pending if self.nodes.is_empty() => "waits, and has left its waker nowhere",
-            Polled::Pending => "waits in",
-            Polled::Yielded => "goes on, and was in",
-            Polled::Ready => "has just ended, and was in",
-        };
-        writeln!(f, "task {}, {}, {what}", self.task, short(self.future))?;
+        writeln!(f, "task {}, {}, {}", self.task, short(self.future), self.what())?;
         self.nodes.iter().try_for_each(|node| node.fmt_at(1, f))?;
         match self.left_out {
             0 => Ok(()),

@@ -13,9 +13,12 @@
 //! that the simulation defines, because without a simulation it would be undefined.
 #![allow(unsafe_code)]
 
+mod root;
+
 use crate::engine::scheduler::TaskEvent;
 use crate::engine::task::header::FutureType;
 use crate::engine::task::{Polled, RunningTask};
+pub(crate) use root::Root;
 use std::ffi::c_void;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -90,12 +93,18 @@ impl Simulation {
         }
     }
 
-    /// Polls `root` and announces each poll. A root that waits by yielding makes no call to the system: the
-    /// thread that it waits for would never get its turn.
-    pub(crate) async fn with_root<F: Future + ?Sized>(self, mut root: Pin<&mut F>) -> F::Output {
+    /// Polls `root`, of the runtime with this number, and announces each poll. A root that waits by yielding
+    /// makes no call to the system: the thread that it waits for would never get its turn.
+    pub(crate) async fn with_root<F: Future + ?Sized>(
+        self,
+        runtime: usize,
+        mut root: Pin<&mut F>,
+    ) -> F::Output {
+        let mut known = None;
         poll_fn(|cx| {
             self.tell(ROOT, 0, "", 0);
-            root.as_mut().poll(cx)
+            let known = known.get_or_insert_with(|| Root::begin(runtime, cx.waker()));
+            known.poll(|cx| root.as_mut().poll(cx))
         })
         .await
     }

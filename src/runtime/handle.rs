@@ -256,7 +256,8 @@ impl Handle {
                 let simulation = observer.simulation();
                 scheduler::enter_root(scheduler, || {
                     if simulation.is_there() {
-                        block_on::run(pin!(simulation.with_root(root)), present.0.clone());
+                        let root = simulation.with_root(observer.number(), root);
+                        block_on::run(pin!(root), present.0.clone());
                     } else {
                         block_on::run(root, present.0.clone());
                     }

@@ -32,7 +32,7 @@ pub(crate) fn trace_by(traces: Traces) {
 /// See [`Traces::poll`].
 #[cold]
 #[inline(never)]
-pub(super) fn poll(
+pub(crate) fn poll(
     id: TaskId,
     data: *const (),
     future: &'static str,
@@ -47,7 +47,7 @@ pub(super) fn poll(
 /// See [`Traces::note`].
 #[cold]
 #[inline(never)]
-pub(super) fn note(data: *const ()) {
+pub(crate) fn note(data: *const ()) {
     if let Some(traces) = TRACES.get() {
         (traces.note)(data);
     }

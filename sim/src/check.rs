@@ -201,7 +201,10 @@ impl Check {
         };
         if let Err(report) = runner::sweep(sweep) {
             FAILED.with_borrow_mut(|failed| failed.push(number));
-            panic!("{report}");
+            // Without the hook, which would print a stack of this package below the report. libtest
+            // shows what a failing test prints.
+            eprintln!("{report}");
+            std::panic::resume_unwind(Box::new(report));
         }
     }
 }

@@ -180,6 +180,8 @@ pub(crate) struct Choices {
     calm: BTreeSet<Kind>,
     /// The disturbances that happened, each with its virtual time.
     happened: Vec<(Key, u64)>,
+    /// How many decisions there were before the last one of them.
+    before_last: u64,
     time: u64,
     decisions: u64,
     hash: u64,
@@ -196,6 +198,7 @@ impl Choices {
             only,
             calm,
             happened: Vec::new(),
+            before_last: 0,
             time: 0,
             decisions: 0,
             hash: mix(seed),
@@ -215,6 +218,7 @@ impl Choices {
             return None;
         }
         self.happened.push((key, self.time));
+        self.before_last = self.decisions;
         self.note(key.entity ^ key.n.rotate_left(32) ^ ((kind as u64) << 56));
         Some(draw)
     }
@@ -236,6 +240,11 @@ impl Choices {
     /// The disturbances that happened and when, in their order.
     pub(crate) fn happened(&self) -> &[(Key, u64)] {
         &self.happened
+    }
+
+    /// How many decisions there were before the last of them.
+    pub(crate) fn before_last(&self) -> u64 {
+        self.before_last
     }
 
     /// What follows happens at this virtual time, in nanoseconds.

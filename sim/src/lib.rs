@@ -23,6 +23,7 @@ mod real;
 mod run;
 mod runner;
 mod scenario;
+mod timeline;
 mod world;
 
 pub use check::{Check, check};

@@ -17,6 +17,7 @@ use crate::network::Nanos;
 use crate::real;
 use crate::runner::mask::Mask;
 use crate::scenario::Sim;
+use crate::timeline;
 use crate::world::actor::{ActorId, State, Waits, current, set_current};
 use crate::world::plan::calm_kinds;
 use crate::world::{self, invariants, lock, turn, watch};
@@ -42,6 +43,9 @@ pub(crate) const FAILED_BEFORE: &str = "LITEN_SIM_FAILED_BEFORE";
 
 /// The variable with the decision at which the run stops, 0 for none.
 pub(crate) const STOP_AT: &str = "LITEN_SIM_STOP_AT";
+
+/// The variable that is 1 in a run whose last events are to be told.
+pub(crate) const TIMELINE: &str = "LITEN_SIM_TIMELINE";
 
 pub(crate) fn has_failed_before(number: &str) -> bool {
     env::var(FAILED_BEFORE).is_ok_and(|list| list.split(',').any(|failed| failed == number))
@@ -107,7 +111,12 @@ pub(crate) fn begin(
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         note_panic(info);
+        // The report has what the panic says, once, and its stack.
+        let was_on = timeline::is_on();
+        note_in_timeline();
+        timeline::turn(false);
         usual(info);
+        timeline::turn(was_on);
         // Relaxed: it was set before the first thread of the run began.
         if PANICS_FAIL.load(Ordering::Relaxed) && current().is_some() {
             turn::end_if_doomed();
@@ -120,6 +129,7 @@ pub(crate) fn begin(
     if let Some(cpus) = cpus {
         lock().plan.cpus = cpus;
     }
+    timeline::turn(env::var(TIMELINE).is_ok_and(|text| text == "1"));
     if let Some(decision) = stop_at() {
         lock().stop_at = decision;
     }
@@ -177,6 +187,14 @@ fn note_panic(info: &PanicHookInfo<'_>) {
     let note = format!("panicked at {place}: {said}");
     // A thread may check an invariant when its variables are gone already.
     let _ = LAST_PANIC.try_with(|last| last.replace(note));
+}
+
+fn note_in_timeline() {
+    if timeline::is_on() && current().is_some() {
+        let world = lock();
+        let thread = &world.actors[world.running.0].name;
+        timeline::note(world.now, || format!("{thread} panics"));
+    }
 }
 
 /// What a caught panic said.

@@ -111,10 +111,8 @@ fn decision(stop: i64, launcher: &Launcher, plan: &Plan) -> Result<u64, String> 
 
 fn plan(sweep: &Sweep, settings: &Settings, start: Instant) -> Result<Plan, String> {
     let mut mask = Mask::default();
-    if let Some(path) = &settings.only {
-        mask = Mask::read_from(path).map_err(|error| format!("LITEN_SIM_ONLY: {error}"))?;
-        // A list written by hand may lack the line, but the name of the variable says what it is.
-        mask.only = true;
+    if let Some(text) = &settings.only {
+        mask = Mask::from_setting(text).map_err(|error| format!("LITEN_SIM_ONLY: {error}"))?;
     }
     let first = settings.first.unwrap_or(sweep.first);
     let seeds = settings.seeds.unwrap_or(sweep.seeds);

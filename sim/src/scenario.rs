@@ -14,6 +14,7 @@ use crate::history::{History, Model};
 use crate::network::Nanos;
 use crate::properties;
 use crate::run::start_host;
+use crate::timeline;
 use crate::world::actor::Waits;
 use crate::world::invariants::Invariant;
 use crate::world::{World, lock, turn};
@@ -240,6 +241,7 @@ impl World {
     fn fault(&mut self, text: String) -> bool {
         let happens = self.choices.disturbs(Kind::Fault, entity(&text), Chance::ALWAYS).is_some();
         if happens {
+            timeline::note(self.now, || text.clone());
             self.faults.push((self.now, text));
         }
         happens
@@ -248,6 +250,7 @@ impl World {
     /// What ends a fault, or is none, is never left out.
     fn record(&mut self, text: String) {
         self.choices.note(entity(&text));
+        timeline::note(self.now, || text.clone());
         self.faults.push((self.now, text));
     }
 }

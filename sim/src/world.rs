@@ -18,6 +18,7 @@ use crate::choices::{Choices, Kind};
 use crate::network::{Moment, Nanos, Network};
 use crate::objects::{ObjectId, Objects};
 use crate::runner::report::ChildReport;
+use crate::timeline;
 
 pub(crate) mod actor;
 pub(crate) mod buggify;
@@ -84,6 +85,8 @@ pub(crate) struct World {
     pub(crate) stop_at: u64,
     /// What was to be seen when it stopped.
     pub(crate) stopped: Option<ChildReport>,
+    /// When the last poll of a task or a root began, and at which decision, if there was one.
+    pub(crate) last_poll: Option<(Nanos, u64)>,
     /// The virtual time at which a run is over in any case.
     pub(crate) limit: Nanos,
 }
@@ -203,6 +206,7 @@ impl World {
             locked_files: Vec::new(),
             stop_at: u64::MAX,
             stopped: None,
+            last_poll: None,
             limit: Nanos::MAX,
         }
     }
@@ -241,10 +245,25 @@ impl World {
         }
     }
 
+    /// Notes that the time of a wait is over.
+    fn note_end_of_wait(&self, actor: ActorId) {
+        let Actor { name, state, .. } = &self.actors[actor.0];
+        // Threads of liten wake now and then to see whether there is work: the driver's, and one for
+        // blocking jobs.
+        let is_idle = name.contains("/liten-worker-dr/") || name.contains("/liten-worker-bl/");
+        let State::Blocked(waits) = state else { return };
+        if !is_idle {
+            let held = waits.are_of_a_disturbance();
+            let what = if held { "goes on after a delay" } else { "a timer wakes it" };
+            timeline::note(self.now, || format!("{name}: {what}"));
+        }
+    }
+
     fn happen(&mut self, due: Due) {
         match due {
             Due::Wait(actor, number) => {
                 if self.actors[actor.0].waits_number == number {
+                    self.note_end_of_wait(actor);
                     // At once, so that no wake is spent on it.
                     if let State::Blocked(Waits::Futex(address)) = self.actors[actor.0].state {
                         self.leave_futex(address, actor);
@@ -252,7 +271,9 @@ impl World {
                     self.make_ready(actor, Wake::TimedOut);
                 }
             }
-            Due::Timer(object, number) => self.timer_expires(object, number),
+            Due::Timer(object, number) => {
+                self.timer_expires(object, number);
+            }
         }
     }
 

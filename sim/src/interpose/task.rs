@@ -11,7 +11,7 @@ use crate::real;
 use crate::world::actor::current;
 use crate::world::hosts::{Look, Offer};
 use crate::world::tasks::{Touch, spawned};
-use crate::world::{lock, turn};
+use crate::world::{World, lock, turn};
 
 /// "litensim" in ASCII. When [`Calls`] changes, so does the key: a runtime and a simulation that do
 /// not fit each other must not meet.
@@ -60,9 +60,16 @@ unsafe extern "C" fn tell(what: u32, task: u64, name: *const u8, length: usize, 
         1 => {
             lock().touch_task(me, task, Touch::Woken);
         }
-        2 => turn::step_to_poll(me, task),
+        2 => {
+            turn::step_to_poll(me, task);
+            note_poll(&mut lock());
+        }
         3 => lock().forget_task(me, task),
-        5 => drop(turn::step_with(lock(), me)),
+        5 => note_poll(&mut turn::step_with(lock(), me)),
         _ => lock().actors[me.0].polls_tasks = true,
     }
+}
+
+fn note_poll(world: &mut World) {
+    world.last_poll = Some((world.now, world.choices.decisions()));
 }

@@ -17,7 +17,8 @@ use crate::objects::fifo::Fifo;
 use crate::objects::unix::{UnixSocket, UnixState};
 use crate::objects::{IN, Kind, OUT, ObjectId};
 use crate::real;
-use crate::world::actor::ActorId;
+use crate::timeline;
+use crate::world::actor::{ActorId, current};
 use crate::world::{Guard, World, lock};
 
 /// The most that one call moves, in bytes: more than any buffer of the run has room for.
@@ -342,12 +343,38 @@ pub(super) unsafe extern "C" fn read(fd: c_int, into: *mut c_void, length: size_
     }
 }
 
+/// Notes what the thread writes to a file, or prints.
+fn note_write(fd: c_int, bytes: &[u8]) {
+    if !timeline::is_on() || bytes.is_empty() || current().is_none() {
+        return;
+    }
+    let world = lock();
+    let host = &world.hosts[world.running_host()].name;
+    if fd == 1 || fd == 2 {
+        timeline::note_output(world.now, host, &String::from_utf8_lossy(bytes));
+        return;
+    }
+    let path = std::fs::read_link(format!("/proc/self/fd/{fd}"));
+    // The folder of the run differs from run to run.
+    let folder = std::env::temp_dir();
+    let path = path.map_or_else(
+        |_| "a file".to_owned(),
+        |path| path.strip_prefix(folder).unwrap_or(&path).display().to_string(),
+    );
+    timeline::note(world.now, || {
+        let shown = timeline::shown(bytes);
+        format!("{host} writes {} bytes {shown} to {path}", bytes.len())
+    });
+}
+
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
         let Some((world, me, id)) = object_locked(fd) else {
-            return real::write(fd, from, length);
+            let written = real::write(fd, from, length);
+            note_write(fd, bytes(from, written.max(0) as usize));
+            return written;
         };
         let from = bytes(from, length);
         answer_size(send_call(world, me, fd, id, from, 0, None))
@@ -376,7 +403,10 @@ pub(super) unsafe extern "C" fn readv(fd: c_int, list: *const iovec, count: c_in
 pub(super) unsafe extern "C" fn writev(fd: c_int, list: *const iovec, count: c_int) -> ssize_t {
     // SAFETY: the caller's contract is the C library's.
     unsafe {
-        let Some((me, id)) = object(fd) else { return real::writev(fd, list, count) };
+        let Some((me, id)) = object(fd) else {
+            note_write(fd, &gather(parts(list, count as usize)));
+            return real::writev(fd, list, count);
+        };
         let bytes = gather(parts(list, count as usize));
         answer_size(send_call(lock(), me, fd, id, &bytes, 0, None))
     }

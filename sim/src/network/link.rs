@@ -5,7 +5,8 @@
 
 use super::packet::{Content, Packet};
 use super::{Event, HostId, MICROSECOND, Moment, Nanos, Network, SECOND};
-use crate::choices::{Chance, Kind, entity};
+use crate::choices::{Chance, Key, Kind, entity};
+use crate::timeline;
 
 #[derive(Clone)]
 pub(crate) struct Link {
@@ -66,6 +67,19 @@ pub(crate) fn link_entity(from: &str, to: &str) -> u64 {
     entity(&format!("{from} {to}"))
 }
 
+/// A packet and its way, in words.
+fn told(packet: &Packet, takes: Nanos, shortest: Nanos, is_lost: bool) -> String {
+    let micros = |time: Nanos| time / MICROSECOND;
+    let way = match is_lost {
+        true => "never arrives".to_owned(),
+        false if takes > shortest => {
+            format!("takes {} µs instead of {} µs", micros(takes), micros(shortest))
+        }
+        false => format!("takes {} µs", micros(takes)),
+    };
+    format!("{}, {way}", packet.words())
+}
+
 impl Network {
     pub(super) fn path_mut(&mut self, from: HostId, to: HostId) -> &mut Path {
         let (hosts, default) = (&self.hosts, &self.default_link);
@@ -95,7 +109,9 @@ impl Network {
             return earliest;
         }
         let loopback = from == to;
-        let path = self.path_mut(from, to);
+        self.path_mut(from, to);
+        let hosts = &self.hosts;
+        let Some(path) = self.paths.get_mut(&(from, to)) else { return earliest };
         let (link, entity) = (&path.link, path.entity);
         let mut leaves = moment.now;
         if let Some(rate) = link.bytes_per_second {
@@ -103,6 +119,7 @@ impl Network {
             leaves = leaves.max(path.busy_until) + u64::try_from(nanos).unwrap_or(u64::MAX / 4);
             path.busy_until = leaves;
         }
+        let shortest = link.latency;
         let lost = link.loss != Chance::NEVER
             && moment.choices.disturbs(Kind::Loss, entity, link.loss).is_some();
         let mut arrives = || {
@@ -110,12 +127,30 @@ impl Network {
             leaves + link.latency + delay.map_or(0, |mut draw| draw.below(link.jitter.max(1)))
         };
         let mut at = arrives().max(earliest);
+
+        let is_lost = !loopback && (lost || link.partitioned);
         let twice =
             matches!(packet.content, Content::Datagram(_)) && link.duplicate != Chance::NEVER;
         let second = twice.then(&mut arrives);
         let duplicate = second
             .filter(|_| moment.choices.disturbs(Kind::Duplicate, entity, link.duplicate).is_some());
-        if !loopback && (lost || link.partitioned) {
+        if timeline::is_on() {
+            let takes = at.saturating_sub(moment.now);
+            let words = told(&packet, takes, shortest, is_lost);
+            let about = |key: &Key| {
+                matches!(key.kind, Kind::Delay | Kind::Loss | Kind::Duplicate)
+                    && key.entity == entity
+            };
+            let last = moment.choices.happened().last().map(|(key, _)| *key);
+            if let Some(key) = last.filter(about).filter(|_| takes > shortest || lost) {
+                timeline::explain(key, words.clone());
+            }
+            if packet.is_news() {
+                let names = [from, to].map(|host| &hosts[host.0].name);
+                timeline::note(moment.now, || format!("{} → {}: {words}", names[0], names[1]));
+            }
+        }
+        if is_lost {
             return at;
         }
         let held = link.held && !loopback;

@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use crate::timeline::shown;
+
 #[derive(Clone)]
 pub(super) struct Packet {
     pub(super) from: SocketAddr,
@@ -39,6 +41,36 @@ impl Segment {
 }
 
 impl Packet {
+    /// Whether it is more than an acknowledgement.
+    pub(super) fn is_news(&self) -> bool {
+        match &self.content {
+            Content::Segment(it) => it.syn || it.fin || it.rst || !it.data.is_empty(),
+            Content::Datagram(_) | Content::PortClosed => true,
+        }
+    }
+
+    /// What is in it, for a reader of a report.
+    pub(super) fn words(&self) -> String {
+        let ports = format!("port {} to {}", self.from.port(), self.to.port());
+        let what = match &self.content {
+            Content::Segment(it) => {
+                let flags = [(it.syn, "SYN"), (it.fin, "FIN"), (it.rst, "RST")];
+                let mut words: Vec<String> = flags
+                    .iter()
+                    .filter(|(is, _)| *is)
+                    .map(|(_, name)| (*name).to_owned())
+                    .collect();
+                if !it.data.is_empty() {
+                    words.push(format!("{} bytes {}", it.data.len(), shown(&it.data)));
+                }
+                if words.is_empty() { "ACK".to_owned() } else { words.join(", ") }
+            }
+            Content::Datagram(data) => format!("datagram of {} bytes {}", data.len(), shown(data)),
+            Content::PortClosed => "port closed".to_owned(),
+        };
+        format!("{what} from {ports}")
+    }
+
     /// Bytes on the wire: what the link's rate counts.
     pub(super) fn size(&self) -> u64 {
         // 14 bytes of Ethernet and 20 of IPv4, then 20 of TCP or 8 of UDP and ICMP.

@@ -6,6 +6,7 @@ use libc::EAGAIN;
 
 use super::{IN, Kind, ObjectId};
 use crate::network::{Errno, Nanos};
+use crate::timeline;
 use crate::world::{Due, World};
 
 pub(crate) struct Timer {
@@ -72,6 +73,13 @@ impl World {
         if timer.setting != setting {
             return;
         }
+        if timeline::is_on()
+            && let Some(object) = self.objects.get(id)
+        {
+            let host = &self.hosts[object.host].name;
+            timeline::note(self.now, || format!("{host}: a timer expires"));
+        }
+        let Ok(Kind::Timer(timer)) = self.kind_mut(id) else { return };
         let mut again = None;
         match (timer.next, timer.interval) {
             (Some(next), interval) if interval > 0 => {

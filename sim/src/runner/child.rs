@@ -64,12 +64,14 @@ impl Run {
     /// Whether nothing tells this run from `other`.
     pub(super) fn equals(&self, other: &Run) -> bool {
         let facts = |run: &Run| (run.report.hash, run.report.decisions, run.report.choices);
-        facts(self) == facts(other) && self.ends_as(&other.report)
+        facts(self) == facts(other)
+            && self.ends_as(&other.report)
+            && self.report.first_line() == other.report.first_line()
     }
 
     /// Whether this run shows the same failure as `other`, perhaps on another way.
     pub(super) fn ends_as(&self, other: &ChildReport) -> bool {
-        self.report.outcome == other.outcome && self.report.first_line() == other.first_line()
+        self.report.outcome == other.outcome && self.report.cause() == other.cause()
     }
 }
 
@@ -87,6 +89,24 @@ impl Output {
         };
         let all = without_machinery(text.lines());
         all[all.len().saturating_sub(lines)..].iter().map(|line| line.to_string()).collect()
+    }
+
+    /// The same without what libtest says, and without `message`, which the report has above.
+    pub(super) fn told(&self, lines: usize, message: &str) -> Vec<String> {
+        let said = message.split_once(": ").map_or(message, |(_, said)| said);
+        let is_noise = |line: &str| {
+            line.is_empty()
+                || line == "running 1 test"
+                || line.starts_with("note: ")
+                || said.lines().any(|said| said == line)
+        };
+        let all = self.tail(usize::MAX).into_iter().map(|line| {
+            let rest = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... "));
+            rest.map_or(line.as_str(), |(_, rest)| rest).to_owned()
+        });
+        let mut all: Vec<String> = all.filter(|line| !is_noise(line)).collect();
+        all.drain(..all.len().saturating_sub(lines));
+        all
     }
 
     /// The last bytes of the file, at most `most`.
@@ -128,6 +148,8 @@ pub(super) struct Launcher {
     limit: Duration,
     /// The decision at which runs stop from now on, 0 for none.
     stop: AtomicU64,
+    /// Whether runs tell their last events from now on.
+    timeline: AtomicBool,
 }
 
 impl Launcher {
@@ -150,7 +172,17 @@ impl Launcher {
         environment.extend(added);
         let folder = new_folder()?;
         let (next, stop) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { program, arguments, environment, folder, next, jobs, limit, stop })
+        Ok(Self {
+            program,
+            arguments,
+            environment,
+            folder,
+            next,
+            jobs,
+            limit,
+            stop,
+            timeline: AtomicBool::new(false),
+        })
     }
 
     pub(super) fn program(&self) -> &Path {
@@ -164,6 +196,12 @@ impl Launcher {
     /// Lets the runs that follow stop at the decision.
     pub(super) fn stop_at(&self, decision: u64) {
         self.stop.store(decision, Ordering::Relaxed);
+    }
+
+    /// Lets the runs that follow tell their last events, or not.
+    pub(super) fn tell_events(&self, on: bool) {
+        // Relaxed: one thread sets it and starts the runs.
+        self.timeline.store(on, Ordering::Relaxed);
     }
 
     /// Runs `seed` once. A failing run is no error: an error says that the runner itself could not
@@ -237,6 +275,8 @@ impl Launcher {
         // Of one length, so that the environment of all runs is.
         let stop = self.stop.load(Ordering::Relaxed);
         command.env(run::STOP_AT, format!("{stop:020}"));
+        let timeline = self.timeline.load(Ordering::Relaxed);
+        command.env(run::TIMELINE, if timeline { "1" } else { "0" });
         command.env("LITEN_SIM_REAL", self.limit.as_secs().to_string());
         if traces == Traces::Off && env::var_os(TRACES).is_some() {
             command.env(TRACES, "0");

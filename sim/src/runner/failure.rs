@@ -1,6 +1,6 @@
 //! What the user reads about a failing seed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fmt::Write as _;
 use std::fs;
@@ -15,6 +15,8 @@ use super::report::{ChildReport, Outcome};
 use super::sweep::{Finding, Plan};
 use super::trees::trees;
 use super::{Sweep, minutes_and_seconds, test_arguments};
+use crate::choices::{Key, Kind};
+use crate::timeline::seconds;
 
 /// How many lines of the output the report shows.
 const TAIL: usize = 40;
@@ -22,24 +24,34 @@ const TAIL: usize = 40;
 /// How many disturbances the report lists. The file has all of them.
 const LISTED: usize = 20;
 
+/// What the line of a report begins with that says when the last poll was.
+const LAST_POLL: &str = "the last poll of a task";
+
+/// How many keys a command line has at most.
+const IN_LINE: usize = 12;
+
 /// A failing seed with all that is known about it.
 pub(super) struct Failure<'a> {
     pub(super) sweep: &'a Sweep,
     pub(super) launcher: &'a Launcher,
     pub(super) plan: &'a Plan,
-    /// The file that the mask came from, when the user gave one.
-    pub(super) only: Option<&'a Path>,
+    /// What the mask came from, when the user gave one: keys or a file.
+    pub(super) only: Option<&'a str>,
     pub(super) random_addresses: bool,
     pub(super) finding: Finding,
 }
 
-/// The result of the search for a smaller set, and the file that holds it.
+/// The result of the search for a smaller set.
 struct Explained {
     smallest: Smallest,
-    /// The run with that set alone.
-    report: ChildReport,
-    file: Result<PathBuf, String>,
     real: Duration,
+}
+
+/// The run that the report tells of: the smallest that fails, or the one that was found.
+struct Told {
+    mask: Mask,
+    run: Run,
+    trees: Vec<String>,
 }
 
 impl Failure<'_> {
@@ -49,27 +61,42 @@ impl Failure<'_> {
             return Ok(self.picture());
         }
         let confirmation = confirm(self.launcher, &self.plan.mask, &mut self.finding)?;
-        let explained = match confirmation {
-            Confirmation::Same { .. } if self.sweep.minimise_seconds > 0 => Some(self.minimise()?),
-            // Without runs that repeat, a smaller set would prove nothing.
-            _ => None,
+        let repeats = matches!(confirmation, Confirmation::Same { .. });
+        // Without runs that repeat, a smaller set would prove nothing. And the user's own set is
+        // mostly the smallest of an earlier report.
+        let searches = repeats && self.sweep.minimise_seconds > 0 && self.only.is_none();
+        let explained = if searches { Some(self.minimise()?) } else { None };
+        let told = if repeats { self.tell(explained.as_ref())? } else { None };
+        Ok(self.text(&confirmation, explained.as_ref(), told.as_ref()))
+    }
+
+    /// Makes the run that the report tells of once more, with its last events.
+    fn tell(&self, explained: Option<&Explained>) -> Result<Option<Told>, String> {
+        let mask = match explained.filter(|it| it.worked()) {
+            Some(explained) => Mask::only(explained.smallest.keys.iter().copied()),
+            None => self.plan.mask.clone(),
         };
-        let trees = match confirmation {
-            Confirmation::Same { .. } => self.trees()?,
-            Confirmation::Differs { .. } => Vec::new(),
-        };
-        Ok(self.text(&confirmation, explained.as_ref(), &trees))
+        self.launcher.tell_events(true);
+        let run = self.launcher.run(self.finding.seed, &mask);
+        self.launcher.tell_events(false);
+        let run = run?;
+        // To note the events takes memory, and a program may depend on its addresses.
+        if !run.ends_as(&self.finding.failing().report) {
+            return Ok(None);
+        }
+        let trees = self.trees(&mask, &run.report)?;
+        Ok(Some(Told { mask, run, trees }))
     }
 
     /// Where the tasks of liten's runtimes wait in a run that does not go on. The run stops for
     /// that just before its end.
-    fn trees(&self) -> Result<Vec<String>, String> {
-        let ChildReport { outcome, decisions, .. } = &self.finding.failing().report;
+    fn trees(&self, mask: &Mask, report: &ChildReport) -> Result<Vec<String>, String> {
+        let ChildReport { outcome, decisions, .. } = report;
         if !matches!(outcome, Outcome::Stuck | Outcome::Limit) || *decisions < 2 {
             return Ok(Vec::new());
         }
         self.launcher.stop_at(decisions - 1);
-        let run = self.launcher.run(self.finding.seed, &self.plan.mask);
+        let run = self.launcher.run(self.finding.seed, mask);
         self.launcher.stop_at(0);
         let run = run?;
         if run.report.outcome != Outcome::Stopped {
@@ -84,7 +111,7 @@ impl Failure<'_> {
     fn picture(&self) -> String {
         let mut lines = Lines::default();
         let report = &self.finding.failing().report;
-        self.headline(&mut lines, report);
+        self.headline(&mut lines, report, false);
         self.circumstances(&mut lines, report);
         lines.0
     }
@@ -103,38 +130,58 @@ impl Failure<'_> {
             };
             Ok(runs.iter().map(verdict).collect())
         })?;
-        // The words for the disturbances differ from those of the long run: its times were other
-        // ones.
-        let mask = Mask::only(smallest.keys.iter().copied());
-        let report = match smallest.keys.len() {
-            0 => failing.clone(),
-            _ => self.launcher.run(seed, &mask)?.report,
-        };
-        let path = self.kept("only");
-        let file = make_parent(&path).and_then(|()| mask.write_to(&path)).map(|()| path);
-        Ok(Explained { smallest, report, file, real: start.elapsed() })
+        Ok(Explained { smallest, real: start.elapsed() })
     }
 
     fn text(
         &self,
         confirmation: &Confirmation,
         explained: Option<&Explained>,
-        trees: &[String],
+        told: Option<&Told>,
     ) -> String {
         let mut lines = Lines::default();
-        let run = self.finding.failing();
-        self.headline(&mut lines, &run.report);
-        self.circumstances(&mut lines, &run.report);
-        if !trees.is_empty() {
-            lines.add(1, "where tasks wait, just before the end:");
-            trees.iter().for_each(|line| lines.add(2, line));
+        let found = self.finding.failing();
+        let run = told.map_or(found, |told| &told.run);
+        let is_smaller = told.is_some() && explained.is_some_and(Explained::worked);
+        self.headline(&mut lines, &run.report, is_smaller);
+        if is_smaller && run.report.first_line() != found.report.first_line() {
+            let said = found.report.first_line();
+            lines.add(1, &format!("with all disturbances the same place said: {said}"));
         }
+        if let Some(explained) = explained {
+            explained.tell(&mut lines, &run.report, &found.report);
+        } else if self.only.is_some() {
+            let happened = &run.report.happened;
+            lines.add(1, &format!("with these {} disturbances:", happened.len()));
+            list(&mut lines, happened, |key| words_of(key, &run.report, &found.report));
+        }
+        self.circumstances(&mut lines, &run.report);
+        if let Some(told) = told.filter(|told| !told.trees.is_empty()) {
+            lines.add(1, "where tasks wait, just before the end:");
+            told.trees.iter().for_each(|line| lines.add(2, line));
+        }
+        if !run.report.events.is_empty() {
+            lines.add(1, "the last events:");
+            run.report.events.iter().for_each(|event| lines.add(2, event));
+        }
+        self.confirmed(&mut lines, confirmation);
+        self.commands(&mut lines, told, is_smaller);
+        self.output(&mut lines, run);
+        let drawn = drawn_for(&run.report, is_smaller);
+        if !drawn.is_empty() {
+            lines.add(1, &format!("drawn: {drawn}"));
+        }
+        lines.0
+    }
+
+    /// Whether the failure repeats, and what may keep it from that.
+    fn confirmed(&self, lines: &mut Lines, confirmation: &Confirmation) {
         match confirmation {
-            Confirmation::Same { runs } if run.report.decisions == 0 => {
+            Confirmation::Same { runs } if self.finding.failing().report.decisions == 0 => {
                 lines.add(1, &format!("reproducible: the same end in {runs} of {runs} runs"));
             }
             Confirmation::Same { runs } => {
-                let hash = run.report.hash;
+                let hash = self.finding.failing().report.hash;
                 lines.add(1, &format!("reproducible: hash {hash:016x} in {runs} of {runs} runs"));
             }
             Confirmation::Differs { runs, same, how } => {
@@ -152,16 +199,51 @@ impl Failure<'_> {
         if self.random_addresses {
             lines.add(1, "addresses: random, because the system refused `personality`");
         }
-        if let Some(explained) = explained {
-            explained.tell(&mut lines, &run.report);
-        }
+    }
+
+    /// What to type to see the failure again.
+    fn commands(&self, lines: &mut Lines, told: Option<&Told>, is_smaller: bool) {
         lines.add(1, &format!("again:    {}", self.command(self.only)));
-        if let Some(Ok(file)) = explained.filter(|it| it.worked()).map(|it| &it.file) {
-            lines.add(1, &format!("smallest: {}", self.command(Some(file))));
+        let smallest = match told.filter(|_| is_smaller) {
+            Some(told) => match self.setting(&told.mask) {
+                Ok(setting) => Some(setting),
+                Err(error) => return lines.add(1, &format!("the set is not kept: {error}")),
+            },
+            None => self.only.map(str::to_owned),
+        };
+        let smallest = smallest.as_deref();
+        if is_smaller {
+            lines.add(1, &format!("smallest: {}", self.command(smallest)));
         }
-        if run.report.decisions > 0 {
-            lines.add(1, &format!("look:     LITEN_SIM_STOP=-50 {}", self.command(self.only)));
+        let Some(told) = told.filter(|told| told.run.report.look > 0) else { return };
+        let look = told.run.report.look;
+        lines.add(1, &format!("look:     LITEN_SIM_STOP={look} {}", self.command(smallest)));
+        let moment = match told.run.report.outcome {
+            Outcome::Stuck | Outcome::Limit => "at the last poll",
+            _ if told.run.report.happened.is_empty() => "shortly before its end",
+            _ => "just before its last disturbance",
+        };
+        lines.add(
+            2,
+            &format!(
+                "(stops that run at decision {look}, {moment}, and shows where each thread and \
+                 task is; any other decision will do as well)"
+            ),
+        );
+    }
+
+    /// The disturbances of `mask` for a command line: themselves, or the file that has them.
+    fn setting(&self, mask: &Mask) -> Result<String, String> {
+        if mask.keys.len() <= IN_LINE {
+            return Ok(mask.word());
         }
+        let path = self.kept("only");
+        make_parent(&path)?;
+        mask.write_to(&path)?;
+        Ok(path.to_string_lossy().into_owned())
+    }
+
+    fn output(&self, lines: &mut Lines, run: &Run) {
         let kept = self.kept("output");
         let place = match make_parent(&kept).and_then(|()| {
             run.output
@@ -171,14 +253,15 @@ impl Failure<'_> {
             Ok(()) => format!("all of it: {}", kept.display()),
             Err(error) => format!("not kept: {error}"),
         };
-        lines.add(1, &format!("output of the failing run (last {TAIL} lines; {place}):"));
-        for line in run.output.tail(TAIL) {
-            lines.add(2, &line);
+        let told = run.output.told(TAIL, &run.report.message);
+        if told.is_empty() {
+            return lines.add(1, &format!("output of that run: none ({place})"));
         }
-        lines.0
+        lines.add(1, &format!("output of that run (last {TAIL} lines; {place}):"));
+        told.iter().for_each(|line| lines.add(2, line));
     }
 
-    fn headline(&self, lines: &mut Lines, report: &ChildReport) {
+    fn headline(&self, lines: &mut Lines, report: &ChildReport, is_smaller: bool) {
         let (name, seed) = (&self.sweep.name, self.finding.seed);
         let what = match report.outcome {
             Outcome::Passed => "is not reproducible",
@@ -202,13 +285,15 @@ impl Failure<'_> {
         }
         if report.decisions > 0 || report.time > 0 {
             whence.push(format!("{} virtual", seconds(report.time)));
-            whence.push(format!("decision {}", report.decisions));
+            let of = if is_smaller { " of the smallest run" } else { "" };
+            whence.push(format!("decision {}{of}", report.decisions));
         }
+        whence.extend(report.waits.iter().find(|wait| wait.starts_with(LAST_POLL)).cloned());
         let mut end = match (&report.outcome, report.message.is_empty()) {
             (Outcome::Hung, _) => {
                 format!("hung: no end after {} s of real time", self.sweep.seconds)
             }
-            (Outcome::Failed, false) => report.message.clone(),
+            (Outcome::Failed | Outcome::Stopped, false) => report.message.clone(),
             (outcome, true) => outcome.to_string(),
             (outcome, false) => format!("{outcome}: {}", report.message),
         };
@@ -226,9 +311,6 @@ impl Failure<'_> {
     }
 
     fn circumstances(&self, lines: &mut Lines, report: &ChildReport) {
-        if !report.drawn.is_empty() {
-            lines.add(1, &format!("drawn: {}", report.drawn));
-        }
         if !report.faults.is_empty() {
             let told: Vec<String> = report
                 .faults
@@ -239,8 +321,16 @@ impl Failure<'_> {
         }
         if !report.waits.is_empty() {
             lines.add(1, "who waits for what:");
-            for wait in &report.waits {
+            let is_idle = |wait: &&String| {
+                wait.contains("/liten-") && wait.contains(", in liten::engine::park")
+            };
+            let is_known = |wait: &&String| is_idle(wait) || wait.starts_with(LAST_POLL);
+            for wait in report.waits.iter().filter(|wait| !is_known(wait)) {
                 lines.add(2, wait);
+            }
+            let idle = report.waits.iter().filter(is_idle).count();
+            if idle > 0 {
+                lines.add(2, &format!("(and {idle} threads of runtimes that have nothing to do)"));
             }
         }
     }
@@ -254,10 +344,10 @@ impl Failure<'_> {
     }
 
     /// What to type into a shell to run the seed again.
-    fn command(&self, only: Option<&Path>) -> String {
+    fn command(&self, only: Option<&str>) -> String {
         let mut text = String::new();
         if let Some(only) = only {
-            let _ = write!(text, "LITEN_SIM_ONLY={} ", quoted(&only.to_string_lossy()));
+            let _ = write!(text, "LITEN_SIM_ONLY={} ", quoted(only));
         }
         let _ = write!(text, "LITEN_SIM_SEED={} ", self.finding.seed);
         let name = &self.sweep.name;
@@ -287,7 +377,7 @@ impl Explained {
         !self.smallest.keys.is_empty() || self.smallest.calm == Some(Verdict::Same)
     }
 
-    fn tell(&self, lines: &mut Lines, failing: &ChildReport) {
+    fn tell(&self, lines: &mut Lines, told: &ChildReport, failing: &ChildReport) {
         let Smallest { keys, without, runs, cut_short, calm } = &self.smallest;
         let all = failing.happened.len();
         let word = if *runs == 1 { "run" } else { "runs" };
@@ -301,7 +391,7 @@ impl Explained {
             return;
         }
         if keys.is_empty() {
-            lines.add(1, &format!("fails without any disturbance ({cost}); {all} happened"));
+            lines.add(1, &format!("fails without any disturbance ({cost}): {all} were left out"));
             return;
         }
         let cut = if *cut_short { "; the time was over, so a smaller set may exist" } else { "" };
@@ -310,27 +400,59 @@ impl Explained {
             1,
             &format!("smallest that still fails ({cost}): {count} of {all} disturbances{cut}"),
         );
-        for (key, without) in keys.iter().zip(without).take(LISTED) {
-            let told = self.report.told(*key).or_else(|| failing.told(*key));
-            // The key itself stands in the file.
-            let told = told.map_or_else(|| key.to_string(), |told| format!("{}: {told}", key.kind));
-            let twin = match without {
-                Some(Verdict::Passed) => "   without this the run passes",
-                Some(Verdict::Other) => "   without this the run fails in another way",
-                Some(Verdict::Same) | None => "",
-            };
-            lines.add(2, &format!("{told}{twin}"));
-        }
-        if count > LISTED {
-            lines.add(2, &format!("and {} more", count - LISTED));
-        }
-        for kind in keys.iter().take(LISTED).map(|key| key.kind).collect::<BTreeSet<_>>() {
-            lines.add(2, &format!("({kind}: {})", kind.words()));
-        }
-        if let Err(error) = &self.file {
-            lines.add(1, &format!("the set is not kept: {error}"));
-        }
+        let twins: BTreeMap<Key, &str> = keys
+            .iter()
+            .zip(without)
+            .map(|(key, without)| {
+                let twin = match without {
+                    Some(Verdict::Passed) => "   without this the run passes",
+                    Some(Verdict::Other) => "   without this the run fails in another way",
+                    Some(Verdict::Same) | None => "",
+                };
+                (*key, twin)
+            })
+            .collect();
+        list(lines, keys, |key| {
+            let twin = twins.get(&key).copied().unwrap_or_default();
+            format!("{}{twin}", words_of(key, told, failing))
+        });
     }
+}
+
+/// Writes a line for each of the first keys, and says what their kinds are.
+fn list(lines: &mut Lines, keys: &[Key], words: impl Fn(Key) -> String) {
+    let listed = || keys.iter().take(LISTED);
+    listed().for_each(|key| lines.add(2, &words(*key)));
+    if keys.len() > LISTED {
+        lines.add(2, &format!("and {} more", keys.len() - LISTED));
+    }
+    for kind in listed().map(|key| key.kind).collect::<BTreeSet<_>>() {
+        lines.add(2, &format!("({kind}: {})", kind.words()));
+    }
+}
+
+/// A disturbance in the words of the run, or of the longer one.
+fn words_of(key: Key, told: &ChildReport, failing: &ChildReport) -> String {
+    let words = told.told(key).or_else(|| failing.told(key));
+    words.map_or_else(|| key.to_string(), |words| format!("{}: {words}", key.kind))
+}
+
+/// What the seed drew for the run as a whole, without what the smallest run has none of.
+fn drawn_for(report: &ChildReport, is_smaller: bool) -> String {
+    let needs = |part: &str| {
+        let kinds = [
+            ("pauses", Kind::Pause),
+            ("stalls", Kind::Pause),
+            ("late polls", Kind::Poll),
+            ("slow tasks", Kind::Slow),
+            ("overtakes", Kind::Overtake),
+            ("clocks", Kind::Clock),
+        ];
+        let kind = kinds.iter().find(|(start, _)| part.starts_with(start));
+        kind.is_none_or(|(_, kind)| report.happened.iter().any(|key| key.kind == *kind))
+    };
+    let parts = report.drawn.split("; ").filter(|part| !is_smaller || needs(part));
+    parts.collect::<Vec<_>>().join("; ")
 }
 
 /// A text whose lines are indented by two spaces for each level.
@@ -357,10 +479,6 @@ fn folder_for_results(program: &Path) -> PathBuf {
 fn make_parent(path: &Path) -> Result<(), String> {
     let Some(folder) = path.parent() else { return Ok(()) };
     fs::create_dir_all(folder).map_err(|error| format!("create {}: {error}", folder.display()))
-}
-
-fn seconds(nanos: u64) -> String {
-    format!("{:.3} s", nanos as f64 / 1e9)
 }
 
 fn ordinal(n: u64) -> String {

@@ -6,6 +6,9 @@ use std::path::Path;
 
 use crate::choices::Key;
 
+/// What stands for no disturbance at all on a command line.
+const NONE: &str = "none";
+
 /// A file of keys, one a line. Its first line may be `only`, which turns the meaning around.
 ///
 /// The minimiser needs `only`. A run that goes another way meets disturbances that the failing run
@@ -28,6 +31,31 @@ impl Mask {
     #[allow(dead_code)]
     pub(crate) fn masks(&self, key: Key) -> bool {
         self.keys.contains(&key) != self.only
+    }
+
+    /// The keys as one word of a command line, which [`Mask::from_setting`] reads.
+    pub(crate) fn word(&self) -> String {
+        if self.keys.is_empty() {
+            return NONE.to_owned();
+        }
+        let keys: Vec<String> =
+            self.keys.iter().map(|key| key.to_string().replace(' ', ":")).collect();
+        keys.join(",")
+    }
+
+    /// A mask of the only disturbances that happen. The text is the keys themselves, or the path of
+    /// a file.
+    pub(crate) fn from_setting(text: &str) -> Result<Self, String> {
+        if text == NONE {
+            return Ok(Self::only([]));
+        }
+        let key = |word: &str| word.replace(':', " ").parse::<Key>();
+        if let Ok(keys) = text.split(',').map(key).collect::<Result<Vec<Key>, String>>() {
+            return Ok(Self::only(keys));
+        }
+        let mask = Self::read_from(Path::new(text))?;
+        // A list written by hand may lack the line, but the name of the variable says what it is.
+        Ok(Self { only: true, ..mask })
     }
 
     pub(crate) fn write_to(&self, path: &Path) -> Result<(), String> {

@@ -77,6 +77,10 @@ pub(crate) struct ChildReport {
     pub(crate) sometimes: Vec<(String, bool)>,
     /// What the seed drew for the run as a whole.
     pub(crate) drawn: String,
+    /// The last events, where they were asked for.
+    pub(crate) events: Vec<String>,
+    /// The decision at which a stop of this run shows most, 0 if it is not known.
+    pub(crate) look: u64,
     /// For a stuck run: what each thread waits for.
     pub(crate) waits: Vec<String>,
     /// What makes the run impossible to repeat, such as a wake from a thread that the world does
@@ -102,6 +106,8 @@ impl ChildReport {
             faults: Vec::new(),
             sometimes: Vec::new(),
             drawn: String::new(),
+            events: Vec::new(),
+            look: 0,
             waits: Vec::new(),
             leaks: Vec::new(),
         }
@@ -113,6 +119,14 @@ impl ChildReport {
 
     pub(crate) fn first_line(&self) -> &str {
         self.message.lines().next().unwrap_or("")
+    }
+
+    /// What tells this failure from others: the place of a panic, whatever values its message has, or
+    /// else the first line of the message.
+    pub(crate) fn cause(&self) -> &str {
+        let line = self.first_line();
+        let place = line.strip_prefix("panicked at ").and_then(|rest| rest.split_once(": "));
+        place.map_or(line, |(place, _)| place)
     }
 
     /// The words for `key`, if the child gave any.
@@ -182,6 +196,10 @@ impl ChildReport {
         for (name, reached) in &self.sometimes {
             line("sometimes", &format!("{} {name}", u8::from(*reached)));
         }
+        line("look", &self.look.to_string());
+        for words in &self.events {
+            line("event", words);
+        }
         for words in &self.waits {
             line("waits", words);
         }
@@ -237,6 +255,8 @@ impl ChildReport {
                 let (reached, name) = pair(&rest)?;
                 self.sometimes.push((name.to_string(), number(reached)? != 0));
             }
+            "look" => self.look = number(&rest)?,
+            "event" => self.events.push(rest),
             "waits" => self.waits.push(rest),
             "leak" => self.leaks.push(rest),
             _ => return Err(format!("`{word}` is no kind of fact")),

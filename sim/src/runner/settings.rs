@@ -1,7 +1,6 @@
 //! What the user sets in the environment of the parent.
 
 use std::env;
-use std::path::PathBuf;
 use std::str::FromStr;
 
 /// What the parent does not read itself.
@@ -20,8 +19,8 @@ pub(crate) struct Settings {
     pub(crate) seconds: Option<u64>,
     /// Run each seed twice and compare.
     pub(crate) check: bool,
-    /// A file of keys: no other disturbance happens.
-    pub(crate) only: Option<PathBuf>,
+    /// Keys, or a file of them: no other disturbance happens.
+    pub(crate) only: Option<String>,
     /// The run is to stop at this decision, or so many before its end if negative.
     pub(crate) stop: Option<i64>,
     /// Variables that the world reads. The children get them as they are.
@@ -50,7 +49,7 @@ impl Settings {
             jobs: number("LITEN_SIM_JOBS")?,
             seconds: number("LITEN_SIM_SECONDS")?,
             check: text("LITEN_SIM_CHECK").is_some_and(|text| text != "0"),
-            only: text("LITEN_SIM_ONLY").map(PathBuf::from),
+            only: text("LITEN_SIM_ONLY"),
             stop,
             passed_on: PASSED_ON.into_iter().filter_map(|name| Some((name, text(name)?))).collect(),
         })

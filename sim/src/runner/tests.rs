@@ -91,10 +91,10 @@ fn assert_has(report: &str, parts: &[&str]) {
     }
 }
 
-/// The path after `LITEN_SIM_ONLY=` in a report.
-fn only_file(report: &str) -> PathBuf {
+/// What stands after `LITEN_SIM_ONLY=` in a report.
+fn only(report: &str) -> String {
     let (_, rest) = report.split_once("LITEN_SIM_ONLY=").unwrap_or_else(|| panic!("{report}"));
-    PathBuf::from(rest.split(' ').next().unwrap())
+    rest.split(' ').next().unwrap().to_owned()
 }
 
 #[test]
@@ -116,10 +116,10 @@ fn a_failure_is_minimised_to_the_two_disturbances_that_it_needs() {
         &report,
         &[
             "failed with seed 0 (the 1st of 1000 seeds)\n",
-            "  host b, 12.483 s virtual, decision 5000: panicked at src/log.rs:88: term went back\n",
+            "  host b, 12.483000 s virtual, decision 5000 of the smallest run: panicked at src/log.rs:88: term went back\n",
             "    left: 1\n",
             "  drawn: 3 workers\n",
-            "  faults: partition a→b at 9.100 s\n",
+            "  faults: partition a→b at 9.100000 s\n",
             "in 3 of 3 runs\n",
             "): 2 of 200 disturbances\n",
             &format!("    {}   without this the run passes\n", needed[0]),
@@ -127,11 +127,14 @@ fn a_failure_is_minimised_to_the_two_disturbances_that_it_needs() {
             "LITEN_SIM_SEED=0 cargo test -- --exact runner::tests::a_failure_is_minimised",
         ],
     );
-    assert_eq!(Mask::read_from(&only_file(&report)), Ok(Mask::only(needed)));
+    assert_eq!(Mask::from_setting(&only(&report)), Ok(Mask::only(needed)));
 
-    let settings = Settings { only: Some(only_file(&report)), ..Settings::default() };
+    let settings = Settings { only: Some(only(&report)), ..Settings::default() };
     let again = sweep_with(&sweep, &settings).unwrap_err();
-    assert_has(&again, &["failed with seed 0", "2 of 2 disturbances", "again:    LITEN_SIM_ONLY="]);
+    assert_has(
+        &again,
+        &["failed with seed 0", "with these 2 disturbances:", "again:    LITEN_SIM_ONLY="],
+    );
 }
 
 #[test]
@@ -153,11 +156,36 @@ fn another_failure_does_not_count_as_the_same_one() {
 }
 
 #[test]
+fn a_panic_at_the_same_place_is_the_same_failure_whatever_it_says() {
+    let (first, second) = (keys()[20], keys()[100]);
+    World::play(|world| {
+        let report = world.run(&keys());
+        let happened = [first, second].map(|key| report.happened.contains(&key));
+        match happened {
+            [true, true] => failed(report, "panicked at src/log.rs:88: the value of 3"),
+            [false, true] => failed(report, "panicked at src/log.rs:88: the value of 1"),
+            _ => report,
+        }
+    });
+    let test = "a_panic_at_the_same_place_is_the_same_failure_whatever_it_says";
+    let report = run(&sweep_of(test, 1)).unwrap_err();
+    assert_has(
+        &report,
+        &[
+            "of the smallest run: panicked at src/log.rs:88: the value of 1\n",
+            "  with all disturbances the same place said: panicked at src/log.rs:88: the value of 3\n",
+            "1 of 200 disturbances\n",
+        ],
+    );
+    assert_eq!(Mask::from_setting(&only(&report)), Ok(Mask::only([second])));
+}
+
+#[test]
 fn a_failure_of_the_calm_run_needs_no_disturbance() {
     World::play(|world| failed(world.run(&keys()), "always"));
     let report = run(&sweep_of("a_failure_of_the_calm_run_needs_no_disturbance", 3)).unwrap_err();
-    assert_has(&report, &["fails without any disturbance (1 run, ", "; 200 happened"]);
-    assert_eq!(Mask::read_from(&only_file(&report)), Ok(Mask::only([])));
+    assert_has(&report, &["fails without any disturbance (1 run, ", ": 200 were left out"]);
+    assert_eq!(Mask::from_setting(&only(&report)), Ok(Mask::only([])));
 }
 
 #[test]
@@ -188,7 +216,11 @@ fn a_crash_after_a_part_of_the_report_is_minimised() {
     let report = run(&sweep_of("a_crash_after_a_part_of_the_report_is_minimised", 1)).unwrap_err();
     assert_has(
         &report,
-        &["decision 5000: crashed: signal 6", "1 of 200 disturbances", &needed.to_string()],
+        &[
+            "decision 5000 of the smallest run: crashed: signal 6",
+            "1 of 200 disturbances",
+            &needed.to_string(),
+        ],
     );
 }
 
@@ -466,7 +498,7 @@ fn the_settings_come_from_the_variables() {
     ]);
     let settings = settings.unwrap();
     assert_eq!((settings.seed, settings.seeds, settings.check), (Some(42), None, true));
-    assert_eq!(settings.only, Some(PathBuf::from("a.only")));
+    assert_eq!(settings.only, Some("a.only".to_owned()));
     assert_eq!(settings.passed_on, [("LITEN_SIM_CALM", "7".to_string())]);
     let wrong = read(&[("LITEN_SIM_JOBS", "two")]).unwrap_err();
     assert_eq!(wrong, "LITEN_SIM_JOBS: `two` is not a whole number");

@@ -2,6 +2,13 @@
 
 use crate::place::is_runtime;
 
+/// Where the functions are that find out where a future waits, or call the root's.
+const NOTING: [&str; 3] =
+    ["backtrace::", "liten::observe::simulation::", "liten::runtime::root_future::"];
+
+/// How many functions of others in a row are shown, below one of the program.
+const FOREIGN: usize = 4;
+
 /// How many lines of trees the report shows.
 const MOST: usize = 60;
 
@@ -37,17 +44,31 @@ pub(super) fn trees<'a>(output: impl IntoIterator<Item = &'a str>) -> Vec<String
 
 /// The first line of a tree: the task and its future.
 fn is_head(line: &str) -> bool {
-    line.starts_with("task ")
-        && ["waits in", "nowhere", "was in"].iter().any(|end| line.ends_with(end))
+    let ends = ["waits in", "nowhere", "was in", "could never be woken", "in time"];
+    (line.starts_with("task ") || line.starts_with("root, "))
+        && ends.iter().any(|end| line.ends_with(end))
 }
 
 fn shortened(host: &str, tree: &[&str]) -> Vec<String> {
     let mut lines = vec![format!("{host}: {}", tree[0])];
     // How deep the runtime's function is whose callees are left out.
     let mut hidden: Option<usize> = None;
+    // How deep the program's own functions are that lead to the line.
+    let mut own: Vec<usize> = Vec::new();
     for (i, line) in tree.iter().enumerate().skip(1) {
-        if line.trim_start().starts_with("backtrace::") {
+        if NOTING.iter().any(|start| line.trim_start().starts_with(start)) {
             continue;
+        }
+        let is_bottom = |at: &usize| *at >= depth(line);
+        while own.last().is_some_and(is_bottom) {
+            own.pop();
+        }
+        let above = own.last().copied().unwrap_or_default();
+        if depth(line) > above + 2 * FOREIGN && !leads_to_own(&tree[i..]) {
+            continue;
+        }
+        if !is_runtime(line.trim_start()) && !is_of_dependency(line) {
+            own.push(depth(line));
         }
         let depth = depth(line);
         if hidden.is_some_and(|hidden| depth > hidden) && !leads_to_program(&tree[i..]) {
@@ -64,6 +85,24 @@ fn leads_to_program(lines: &[&str]) -> bool {
     let first = depth(lines[0]);
     let below = lines[1..].iter().take_while(|line| depth(line) > first);
     [&lines[0]].into_iter().chain(below).any(|line| !is_runtime(line.trim_start()))
+}
+
+/// Whether the function is that of a package from a registry, whose folder is named by its version.
+fn is_of_dependency(line: &str) -> bool {
+    let place = line.rsplit_once(" at ").map_or("", |(_, place)| place);
+    let folder = place.split('/').next().unwrap_or_default();
+    let version = folder.rsplit_once('-').map_or("", |(_, version)| version);
+    version.starts_with(|c: char| c.is_ascii_digit()) && version.contains('.')
+}
+
+/// Whether the function of the first line, or one below it, is of the program's own package.
+fn leads_to_own(lines: &[&str]) -> bool {
+    let first = depth(lines[0]);
+    let below = lines[1..].iter().take_while(|line| depth(line) > first);
+    [&lines[0]]
+        .into_iter()
+        .chain(below)
+        .any(|line| !is_runtime(line.trim_start()) && !is_of_dependency(line))
 }
 
 fn depth(line: &str) -> usize {

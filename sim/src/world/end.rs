@@ -11,6 +11,7 @@ use super::actor::{ActorId, State, Waits};
 use crate::choices::{Key, entity};
 use crate::network::{SECOND, link_entity};
 use crate::runner::report::{ChildReport, Outcome};
+use crate::timeline::{self, seconds};
 
 impl World {
     /// The program did what it should.
@@ -51,7 +52,9 @@ impl World {
         let waits = if explains {
             // Threads answer on their own kernel threads, of which the caller may be using one.
             self.actors[self.running.0].baton.go_home();
-            self.waits()
+            let mut waits = self.waits();
+            waits.extend(self.rest());
+            waits
         } else {
             Vec::new()
         };
@@ -70,10 +73,36 @@ impl World {
             happened: happened.iter().map(|(key, _)| *key).collect(),
             told: if fails { self.told() } else { Vec::new() },
             sometimes: self.sometimes.clone().into_iter().collect(),
+            look: self.worth_a_look(&outcome),
+            events: timeline::events(),
             waits,
             ..self.report(outcome, message)
         };
         super::watch::leave(&report)
+    }
+
+    /// What is left in the network, and when a task was polled last.
+    fn rest(&self) -> Vec<String> {
+        let mut lines = self.network.under_way();
+        if lines.is_empty() {
+            lines
+                .push("no packet is under way, and programs have read all that arrived".to_owned());
+        }
+        lines.extend(self.last_poll.map(|(time, decision)| {
+            let time = seconds(time);
+            format!("the last poll of a task or of a block_on began at {time}, decision {decision}")
+        }));
+        lines
+    }
+
+    /// The decision at which a stop of this run shows most.
+    fn worth_a_look(&self, outcome: &Outcome) -> u64 {
+        match (outcome, self.last_poll) {
+            (Outcome::Stuck | Outcome::Limit, Some((_, decision))) => decision,
+            _ if self.choices.before_last() > 0 => self.choices.before_last(),
+            _ => self.choices.decisions().saturating_sub(10),
+        }
+        .max(1)
     }
 
     /// A report with what can be said of a run at any time.
@@ -144,7 +173,8 @@ impl World {
         let names = self.names_of_entities();
         let told = self.choices.happened().iter().map(|(key, time)| {
             let name = names.get(&key.entity).map_or("", String::as_str);
-            (*key, format!("{name}, {:.6} s", *time as f64 / 1e9))
+            let about = timeline::about(*key).map_or(String::new(), |about| format!(": {about}"));
+            (*key, format!("{name}, {}{about}", seconds(*time)))
         });
         told.collect()
     }

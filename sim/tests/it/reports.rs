@@ -75,10 +75,63 @@ fn a_task_that_waits_for_ever() {
             "where tasks wait, just before the end:",
             "    program: task ",
             "reports::waits_for_ever",
-            "look:     LITEN_SIM_STOP=-50 LITEN_SIM_SEED=0 ",
+            "    program: root, the future of block_on, waits in",
+            "the last poll of a task or of a block_on began at 0.",
+            "LITEN_SIM_ONLY=none LITEN_SIM_SEED=0 ",
+            "(stops that run at decision ",
         ],
     );
     assert!(!said.contains("backtrace::"), "{said}");
+}
+
+#[test]
+fn a_root_of_which_nothing_holds_a_waker() {
+    let said = report(|| {
+        check(1, |sim| {
+            sim.client("program", || {
+                let runtime = liten::runtime::Builder::new_multi_thread().worker_threads(1).build();
+                let mut polled = false;
+                runtime.unwrap().block_on(std::future::poll_fn(move |_| {
+                    let ready = std::mem::replace(&mut polled, true);
+                    if ready { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+                }));
+            });
+        });
+    });
+    says(&said, &["nothing held a waker of it: it could never be woken"]);
+}
+
+#[test]
+fn the_last_events_of_the_smallest_run_are_told() {
+    let said = report(|| {
+        check(20, |sim| {
+            sim.host("server", || {
+                let socket = std::net::UdpSocket::bind("0.0.0.0:7").unwrap();
+                let _ = socket.recv(&mut [0; 8]);
+            });
+            sim.client("client", || {
+                let socket = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
+                socket.send_to(b"hello\n", "server:7").unwrap();
+                println!("sent");
+                let start = Instant::now();
+                thread::sleep(Duration::from_millis(5));
+                panic!("after {:?}", start.elapsed());
+            });
+        });
+    });
+    says(
+        &said,
+        &[
+            "the last events:",
+            "s  client → server: datagram of 6 bytes \"hello\\n\" from port ",
+            "s  client prints: sent",
+            "s  client/main/1: a timer wakes it",
+            "s  client/main/1 panics",
+            // The time in the message differs with what holds the thread up. The place does not.
+            "fails without any disturbance",
+        ],
+    );
+    assert!(!said.contains("stack backtrace:\n   0: liten_sim"), "{said}");
 }
 
 async fn waits_for_ever() {

@@ -184,8 +184,8 @@ pub(super) fn trees(handle: &Handle, tasks: &[TaskId], limit: Duration) -> Vec<A
     tasks.iter().filter_map(answer).collect()
 }
 
-/// Where the future of a `block_on` waits in a simulation, as a tree of a task is written. `may_go_on`: it was
-/// woken, or a waker of it was somewhere, before this poll.
+/// Where the future of a `block_on` waits in a simulation, as a tree of a task is written. `may_go_on`: it
+/// was woken, or a waker of it was somewhere, before this poll.
 pub(super) fn words_of_root(root: &Root, may_go_on: bool, limit: Duration) -> String {
     let id = TaskId::next();
     let symbols = Symbols::load();

@@ -13,6 +13,7 @@
 //! that the simulation defines, because without a simulation it would be undefined.
 #![allow(unsafe_code)]
 
+#[cfg_attr(not(feature = "insight"), allow(dead_code, reason = "only insight looks at roots"))]
 mod root;
 
 use crate::engine::scheduler::TaskEvent;

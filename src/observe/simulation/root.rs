@@ -62,6 +62,8 @@ impl Root {
         self: &Arc<Self>,
         poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
     ) -> Poll<T> {
+        // Ordering: Relaxed, as all of this flag. A simulation runs one thread at a time, and it orders what
+        // they do.
         self.is_woken.store(false, Relaxed);
         let asked = self.traced_as.lock().take();
         let Some(id) = asked else {
@@ -82,22 +84,19 @@ impl Root {
     }
 
     fn wake_now(&self) {
-        // Ordering: Relaxed, here and where it is read, because a simulation runs one thread at a time.
+        // Ordering: Relaxed, see `poll`. It is read by `of_runtime`.
         self.is_woken.store(true, Relaxed);
         self.waker.wake_by_ref();
     }
 
     /// Those of the runtime with this number, each with whether it is woken, or a waker of it is anywhere.
-    #[cfg_attr(
-        not(feature = "insight"),
-        expect(dead_code, reason = "only insight has something to show")
-    )]
     pub(crate) fn of_runtime(runtime: usize) -> Vec<(Arc<Self>, bool)> {
         let roots = ROOTS.lock();
         let roots = roots.iter().filter_map(|root| {
             // One is the `block_on`'s own. A poll that goes on has another one.
             let has_waker = root.strong_count() > 1;
             let root = root.upgrade()?;
+            // Ordering: Relaxed, see `poll`. It is written by `wake_now`.
             let may_go_on = has_waker || root.is_woken.load(Relaxed);
             Some((root, may_go_on))
         });
@@ -105,10 +104,6 @@ impl Root {
     }
 
     /// Lets the root be polled once more, traced as a task of this id would be.
-    #[cfg_attr(
-        not(feature = "insight"),
-        expect(dead_code, reason = "only insight has something to show")
-    )]
     pub(crate) fn trace(&self, id: TaskId) {
         *self.traced_as.lock() = Some(id);
         self.waker.wake_by_ref();

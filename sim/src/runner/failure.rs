@@ -27,6 +27,9 @@ const LISTED: usize = 20;
 /// What the line of a report begins with that says when the last poll was.
 const LAST_POLL: &str = "the last poll of a task";
 
+/// What the line of a tree ends with whose future nothing can wake.
+const NEVER: &str = "could never be woken";
+
 /// How many keys a command line has at most.
 const IN_LINE: usize = 12;
 
@@ -148,6 +151,8 @@ impl Failure<'_> {
             let said = found.report.first_line();
             lines.add(1, &format!("with all disturbances the same place said: {said}"));
         }
+        let lost = told.iter().flat_map(|told| &told.trees).filter(|line| line.ends_with(NEVER));
+        lost.for_each(|line| lines.add(1, line));
         if let Some(explained) = explained {
             explained.tell(&mut lines, &run.report, &found.report);
         } else if self.only.is_some() {

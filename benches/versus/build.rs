@@ -1,7 +1,9 @@
-//! Packages of their own whose only dependency is a runtime: liten with its default features, tokio `full`, or smol.
+//! Packages of their own whose only dependency is a runtime: liten with its default features, tokio
+//! `full`, or smol.
 //!
-//! `build` is how long a clean release build of an empty one takes. `hello` is a program whose first task prints a word:
-//! how large it is when stripped, and how long it takes from its start to its first byte.
+//! `build` is how long a clean release build of an empty one takes. `hello` is a program whose
+//! first task prints a word: how large it is when stripped, and how long it takes from its start to
+//! its first byte.
 //!
 //! The packages lie in a temporary directory, with the lock file of this one beside them, so that
 //! nothing is downloaded that was not needed to build this bench.
@@ -15,7 +17,8 @@ use std::time::{Duration, Instant};
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 const RUNTIMES: [&str; 3] = ["liten", "tokio", "smol"];
-/// Starts of a program in one measurement: the shortest of them counts, because all that disturbs one makes it longer.
+/// Starts of a program in one measurement: the shortest of them counts, because all that disturbs
+/// one makes it longer.
 const STARTS: usize = 20;
 
 pub(crate) fn clean_build() -> Contest {
@@ -133,7 +136,8 @@ impl Hello {
             "smol" => "fn main() { smol::block_on(smol::spawn(async { println!(\"hello\") })); }"
                 .to_owned(),
             _ => format!(
-                "#[{name}::main] async fn main() {{ {name}::spawn(async {{ println!(\"hello\") }}).await.unwrap(); }}"
+                "#[{name}::main] async fn main() {{\n\
+                 {name}::spawn(async {{ println!(\"hello\") }}).await.unwrap();\n}}"
             ),
         };
         let package = Package::of(name, "main.rs", &code);

@@ -1,5 +1,6 @@
-//! Bytes of resident memory per task that waits: for ever (`idle`), for a timer (`sleeping`), or for the first byte of a
-//! connection (`connection`; what the kernel keeps for it is not in the figure).
+//! Bytes of resident memory per task that waits: for ever (`idle`), for a timer (`sleeping`), or
+//! for the first byte of a connection (`connection`; what the kernel keeps for it is not in the
+//! figure).
 //!
 //! Each figure comes from a process of its own: it starts the runtime, spawns the tasks, waits
 //! until each has been polled, and compares its resident set with the one before. The tasks are
@@ -21,7 +22,8 @@ const TASKS: usize = 1_000_000;
 const TASKS_IN_TESTS: usize = 1_000;
 /// Spawned first, so that what a runtime allocates once is not counted.
 const FIRST_TASKS: usize = 1_000;
-/// Each needs two descriptors of the process: its client lives there, too, because a standard socket has no memory of its own.
+/// Each needs two descriptors of the process: its client lives there, too, because a standard
+/// socket has no memory of its own.
 const CONNECTIONS: usize = 5_000;
 const CONNECTIONS_IN_TESTS: usize = 50;
 const FIRST_CONNECTIONS: usize = 50;

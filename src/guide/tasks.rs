@@ -14,8 +14,9 @@
 //!
 //! The [`JoinHandle`](crate::task::JoinHandle) is a future of the result. Dropping it *detaches* the
 //! task, which runs on; [`abort`](crate::task::JoinHandle::abort) stops it where it waits next, and
-//! [`AbortOnDropHandle`](crate::task::AbortOnDropHandle) does that when it is dropped. A task that panics does not affect other tasks: its handle returns a [`JoinError`](crate::task::JoinError)
-//! with the payload.
+//! [`AbortOnDropHandle`](crate::task::AbortOnDropHandle) does that when it is dropped. A task that
+//! panics does not affect other tasks: its handle returns a [`JoinError`](crate::task::JoinError) with
+//! the payload.
 //!
 //! A task is `'static`: what it uses it owns. Share with `Arc`, or hand over with a channel.
 //!

@@ -191,6 +191,8 @@ impl<'a> LocalExecutor<'a> {
     }
 
     /// Calls `f` on the thread of this executor's runtime, where `spawn_local` finds the executor.
+    // One function less in the backtraces of debug builds: tests/it/scheduler/stack_frames.rs.
+    #[inline(always)]
     pub(super) fn lend<R>(&self, f: impl FnOnce() -> R) -> R {
         let _runs = running(&self.shared);
         // SAFETY: as in `home`; it is dropped when this returns, and `f` borrows the executor until then.

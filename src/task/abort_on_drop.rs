@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 
 /// The owner's end of a task that does not outlive it: dropping the handle aborts the task.
 ///
-/// So a task that is spawned by a request ends with the request, also if that is dropped half-way. Awaiting the
-/// handle gives the task's result, as with a [`JoinHandle`].
+/// So a task that is spawned by a request ends with the request, also if that is dropped half-way.
+/// Awaiting the handle gives the task's result, as with a [`JoinHandle`].
 ///
 /// Dropping does not wait for the end of the task: a task that is being polled finishes that poll, and its
 /// destructors run on its worker. To wait for several tasks, or for the end of those that are aborted, use a
@@ -16,8 +16,8 @@ use std::task::{Context, Poll};
 ///
 /// # Cancel safety
 ///
-/// Awaiting `&mut handle` in a `select!` loses nothing when another branch wins. Awaiting the handle itself aborts
-/// the task then.
+/// Awaiting `&mut handle` in a `select!` loses nothing when another branch wins. Awaiting the handle
+/// itself aborts the task then.
 ///
 /// # Panics
 ///

@@ -188,11 +188,10 @@ impl Versus {
                 self.section("scheduler", Some(workers), contests);
             }
         }
-        let builds: [(&str, &str, fn() -> Contest); 2] =
-            [(BUILD, "clean release build", build::clean_build), (HELLO, "program", build::hello)];
-        for (name, title, contest) in builds {
+        for (name, title) in [(BUILD, "clean release build"), (HELLO, "program")] {
             if self.options.names(name) {
-                self.section(title, None, vec![contest()]);
+                let contest = if name == BUILD { build::clean_build() } else { build::hello() };
+                self.section(title, None, vec![contest]);
             } else if self.options.names.is_empty() {
                 self.report.skipped(name, "takes minutes: only when named");
             }

@@ -230,8 +230,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WAITERS,
         models: "readiness::loom",
-        from: "        if ready.intersects(direction.mask()) {",
-        to: "        if ready.intersects(Ready::ALL_BITS) {\n            let _ = direction.mask();",
+        from: "    if ready.intersects(Direction::Write.mask()) {",
+        to: "    if ready.intersects(Ready::ALL_BITS) {",
         breaks: "an event wakes both directions",
     },
     Mutation {

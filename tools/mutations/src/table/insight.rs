@@ -3,11 +3,12 @@
 use super::Mutation;
 
 const FINDING: &str = "src/insight/finding.rs";
+const SENTENCES: &str = "src/insight/finding/sentences.rs";
 const DEADLOCKS: &str = "src/insight/deadlocks.rs";
 
 pub const ROWS: &[Mutation] = &[
     Mutation {
-        file: FINDING,
+        file: SENTENCES,
         models: "insight::finding::loom",
         from: "Self::SuspectedDeadlock { tasks, others } => deadlock(tasks, *others, false, f),",
         to: "Self::SuspectedDeadlock { tasks, others } => deadlock(tasks, *others, true, f),",

@@ -160,14 +160,14 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: PERMITS,
         models: "permits::loom",
-        from: "            clear_note(waker, this.permits.kind(), *this.permits);",
+        from: "            clear_note(waker, this.permits.kind_of(*this.count), *this.permits);",
         to: "            _ = waker;",
         breaks: "a future of a lock that is dropped leaves the note to the task that has polled it",
     },
     Mutation {
         file: PERMITS,
         models: "permits::loom",
-        from: "                clear_note(replaced, permits.kind(), permits);",
+        from: "                clear_note(replaced, permits.kind_of(count), permits);",
         to: "                _ = replaced;",
         breaks: "a future of a lock that another task polls leaves the note to the one that has polled it before",
     },

@@ -188,7 +188,7 @@ pub use event::{Event, EventKind, PollOutcome};
 pub use finding::Finding;
 pub use finding::blocked_threads::BlockedThread;
 pub use finding::descriptors::Descriptors;
-pub use finding::long_waits::LongWait;
+pub use finding::long_wait::LongWait;
 pub use flight_recorder::{FlightRecorder, FlightRecorderBuilder, Snapshot, SnapshotReason};
 pub use pool_info::{JobInfo, PoolInfo};
 pub use recording::Recording;

@@ -126,8 +126,6 @@ const CIRCLES: &[circles::Known] = &[
             "src/insight/dump.rs",
             "src/insight/finding.rs",
             "src/insight/finding/blocked_threads.rs",
-            "src/insight/finding/descriptors.rs",
-            "src/insight/finding/long_waits.rs",
         ],
         "findings follow from a dump, and the page's dump has those that several looks have shown",
     ),
@@ -166,12 +164,7 @@ const CIRCLES: &[circles::Known] = &[
         "a handle gives the numbers of its runtime, and they are read by way of a handle",
     ),
     (
-        &[
-            "src/runtime/local.rs",
-            "src/runtime/local/listed.rs",
-            "src/runtime/local/run.rs",
-            "src/runtime/local_thread.rs",
-        ],
+        &["src/runtime/local.rs", "src/runtime/local/run.rs", "src/runtime/local_thread.rs"],
         "an executor knows whether it polls on this thread, and the thread knows which executor does; \
          `run` is a future of the executor that makes it",
     ),

@@ -15,7 +15,7 @@
 //! | `long_waits.rs` | tasks that have waited for long, and what they wait for in the end |
 //! | `blocked_threads.rs` | a thread that is no worker is in a slow poll, or a worker blocks in place |
 //! | `panicked_tasks` | tasks of one place have panicked |
-//! | `descriptors.rs` | the process has no descriptor left |
+//! | `lack_of_descriptors.rs` | the process has no descriptor left |
 //! | `growth.rs` | tasks of one place become more and more: suspected |
 //! | `storms.rs` | a task is polled all the time and never waits: suspected |
 //! | `silences.rs` | a task waits for nothing but a connection on which nothing happens: suspected |
@@ -33,7 +33,7 @@ use crate::engine::task::RunningTask;
 use crate::runtime::ThreadActivity;
 use blocked_threads::BlockedThread;
 use descriptors::Descriptors;
-use long_waits::LongWait;
+use long_wait::LongWait;
 use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
@@ -419,6 +419,8 @@ impl Finding {
 pub(super) mod blocked_threads;
 pub(super) mod descriptors;
 pub(super) mod growth;
+pub(super) mod lack_of_descriptors;
+pub(super) mod long_wait;
 pub(super) mod long_waits;
 mod sentences;
 pub(super) mod silences;

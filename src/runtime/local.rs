@@ -14,7 +14,6 @@
 //! one for short-lived ones, which it would outlive. Model `the_drop_waits_for_a_foreign_wake`.
 #![allow(unsafe_code)]
 
-mod listed;
 mod queue;
 mod root;
 mod run;
@@ -22,7 +21,7 @@ mod settled;
 mod unplaced;
 
 use super::door::boxed_if_large;
-use super::local_thread::{EXECUTOR, Runs, in_local, running};
+use super::local_thread::{EXECUTOR, LISTED_BY, Runs, in_local, running};
 use super::tokio_words;
 use crate::engine::scoped::Scoped;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
@@ -35,7 +34,6 @@ use crate::engine::task::registry::{ListEntry, Registry};
 use crate::engine::task::running::Running;
 use crate::engine::task::{JoinHandle, RunningTask, TaskId};
 use crate::impls::{impl_debug, impl_default};
-use listed::LISTED_BY;
 use queue::{AtHome, Home, Next, Queue, TASKS, Visit};
 use run::Run;
 use std::cell::Cell;
@@ -48,7 +46,6 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 use std::task::{Context, Poll};
 
-pub(super) use listed::{ListedBy, list_by};
 pub(crate) use settled::Settled;
 pub(super) use unplaced::Unplaced;
 

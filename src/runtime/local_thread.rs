@@ -1,4 +1,5 @@
-//! What a thread is to local executors: whether one polls on it, and which one it lends to `spawn_local`.
+//! Where local executors are found: whether one polls on a thread, which one it lends to `spawn_local`, and
+//! what is told of those that the program makes.
 
 use super::local::{LocalExecutor, LocalShared};
 use crate::engine::scoped::{Replaced, Scoped, replaced};
@@ -7,6 +8,7 @@ use crate::engine::tokio_note::NOTE;
 use std::cell::{Cell, RefCell};
 use std::ptr;
 use std::rc::{Rc, Weak};
+use std::sync::OnceLock;
 
 thread_local! {
     /// A local executor polls a task or a root on this thread.
@@ -123,4 +125,20 @@ impl Drop for Entered {
 /// Whether this thread runs the runtime whose tasks `local` keeps.
 pub(super) fn runs_here(local: &Arc<LocalShared>) -> bool {
     ptr::eq(RUNS.get(), Arc::as_ptr(local))
+}
+
+/// What is called with the executors that the program makes, while something looks at the process.
+pub(super) struct ListedBy {
+    /// Returns whether the executor is in a list now.
+    pub(super) list: fn(&Arc<LocalShared>) -> bool,
+    pub(super) forget: fn(&Arc<LocalShared>),
+}
+
+/// Set once. It is std's `OnceLock`, as no model has one that lives in a static.
+pub(super) static LISTED_BY: OnceLock<ListedBy> = OnceLock::new();
+
+/// From now on `listed_by` is told of each executor that the program makes.
+#[allow(dead_code, reason = "only insight lists them")]
+pub(super) fn list_by(listed_by: ListedBy) {
+    LISTED_BY.get_or_init(|| listed_by);
 }

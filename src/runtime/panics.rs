@@ -3,7 +3,8 @@
 //! It is the one that the thread has entered: workers, blocking and pinned threads have, and what they run is
 //! the runtime's. So no task has a field for it.
 
-use super::local::{self, ListedBy, LocalShared};
+use super::local::LocalShared;
+use super::local_thread::{ListedBy, list_by};
 use super::{Handle, watched};
 use crate::engine::scheduler::report_panic;
 use crate::engine::sync_shim::Arc;
@@ -23,7 +24,7 @@ pub(crate) fn follow_panics() {
 
 /// From now on the executors that the program makes are those of the runtime that they are made in.
 pub(crate) fn follow_executors() {
-    local::list_by(ListedBy { list: list_executor, forget: watched::forget_executor });
+    list_by(ListedBy { list: list_executor, forget: watched::forget_executor });
 }
 
 fn list_executor(shared: &Arc<LocalShared>) -> bool {

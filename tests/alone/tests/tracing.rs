@@ -91,7 +91,7 @@ fn a_poll_that_blocks_the_last_worker_is_warned_of_by_name_and_again_when_it_is_
     assert_eq!(slow["task.id"], blocker.id().to_string());
     assert!(slow["slow_ms"].parse::<u64>().expect("a number") >= 100);
     #[cfg(target_os = "linux")]
-    assert_eq!(slow["activity"], "in futex (a lock or a condition)");
+    assert_eq!(slow["activity"], "in the system call futex (a lock or a condition)");
     drop(release);
     runtime.block_on(waits).expect("no panic");
     runtime.block_on(told).expect("what the collector has woken is not lost");

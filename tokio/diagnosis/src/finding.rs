@@ -61,7 +61,7 @@ impl Finding {
         let said = said.trim_end().to_owned();
         if said.contains("cyclic package dependency") && said.contains("liten") {
             Self::Circle
-        } else if said.contains("package collision in the lockfile: packages liten v") {
+        } else if finds_two_litens(&said) {
             Self::TwoLitens
         } else {
             Self::CargoFails { said }
@@ -119,10 +119,16 @@ impl Finding {
         }
         match update(&format!("tokio@{}", found.version), number) {
             Update::These(updates) => Self::Locked { found, updates },
+            Update::None(why) if finds_two_litens(&why) => Self::TwoLitens,
             Update::None(why) if why.is_empty() => Self::Unclear { found, said },
             Update::None(why) => Self::Unclear { found, said: why.trim_end().to_owned() },
         }
     }
+}
+
+/// Whether cargo says that two litens would have to stand in one lock file.
+fn finds_two_litens(said: &str) -> bool {
+    said.contains("package collision in the lockfile: packages liten v")
 }
 
 /// The version and the place of a package named tokio of which cargo says that it is not used: what stands
@@ -233,6 +239,8 @@ mod tests {
         let two = "error: package collision in the lockfile: packages liten v0.1.0 (/a) and liten v0.1.0 \
             (/b) are different";
         assert_eq!(Finding::of_failure(two), Finding::TwoLitens);
+        let finding = Finding::of(&real("^1", "net"), UNUSED, |_, _| Update::None(two.into()));
+        assert_eq!(finding, Finding::TwoLitens);
         let finding = Finding::of_failure("error: no such command");
         assert!(matches!(finding, Finding::CargoFails { .. }), "{finding}");
     }

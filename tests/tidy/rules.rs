@@ -124,34 +124,50 @@ pub(crate) fn function_length(source: &Source, limit: usize) -> Vec<Violation> {
 /// Each `unsafe` block and `unsafe impl` stands below a `SAFETY:` comment, with nothing but the
 /// beginning of the same statement or attributes between.
 pub(crate) fn safety_comments(source: &Source) -> Vec<Violation> {
-    let code = source.code_lines();
-    let mut found = Vec::new();
-    for at in source.words("unsafe") {
-        let after: String =
-            source.code[skip_blanks(&source.code, at + 6)..].iter().take(4).collect();
-        let line = source.line_of(at);
-        if (after.starts_with('{') || after == "impl") && !has_safety_comment(source, &code, line) {
-            found.push(violation(
-                source,
-                line,
-                "`unsafe` without a `SAFETY:` comment above that says why it holds",
-            ));
-        }
-    }
-    found
+    let bare = unsafe_code(source).into_iter().filter(|piece| piece.argument.is_none());
+    let line = |piece: UnsafeCode| source.line_of(piece.at);
+    let reason = "`unsafe` without a `SAFETY:` comment above that says why it holds";
+    bare.map(|piece| violation(source, line(piece), reason)).collect()
 }
 
-fn has_safety_comment(source: &Source, code: &[String], line: usize) -> bool {
+/// A block or an implementation that is unsafe.
+pub(crate) struct UnsafeCode {
+    /// Where the word stands.
+    pub(crate) at: usize,
+    pub(crate) is_block: bool,
+    /// What stands behind `SAFETY:` in the comment above it.
+    pub(crate) argument: Option<String>,
+}
+
+/// All unsafe code of a file; functions that are unsafe to call are not in it.
+pub(crate) fn unsafe_code(source: &Source) -> Vec<UnsafeCode> {
+    let code = source.code_lines();
+    let piece = |at: usize| {
+        let after: String =
+            source.code[skip_blanks(&source.code, at + 6)..].iter().take(4).collect();
+        let is_block = after.starts_with('{');
+        let argument = || safety_comment(source, &code, source.line_of(at));
+        (is_block || after == "impl").then(|| UnsafeCode { at, is_block, argument: argument() })
+    };
+    source.words("unsafe").into_iter().filter_map(piece).collect()
+}
+
+fn safety_comment(source: &Source, code: &[String], line: usize) -> Option<String> {
     let mut above = line;
     while above > 0 && !is_comment_only(source, code, above - 1) {
         above -= 1;
         let text = code[above].trim();
         let same_statement = !text.is_empty() && !text.ends_with([';', '{', '}', ',']);
         if line - above > 4 || !same_statement {
-            return false;
+            return None;
         }
     }
-    comment_block(source, code, above).any(|text| text.contains("SAFETY:"))
+    let mut lines: Vec<&str> = comment_block(source, code, above).collect();
+    lines.reverse();
+    let words =
+        lines.iter().flat_map(|line| line.trim().trim_start_matches('/').split_whitespace());
+    let text = words.collect::<Vec<_>>().join(" ");
+    text.rsplit_once("SAFETY:").map(|(_, argument)| argument.trim().to_owned())
 }
 
 fn is_comment_only(source: &Source, code: &[String], line: usize) -> bool {

@@ -1,8 +1,9 @@
-//! The list of all unsafe code in the library, for those who audit it.
+//! The list of all unsafe code in the library, for an audit of it.
 //!
 //! It is made from the `SAFETY:` comments and kept in the repository, so that a review of a change shows
 //! which arguments changed. It names functions and not lines, so that other changes leave it as it is.
 
+use super::rules::{UnsafeCode, unsafe_code};
 use super::source::Source;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -48,53 +49,27 @@ pub(crate) fn render(sources: &[Source]) -> String {
 }
 
 fn pieces(source: &Source) -> Vec<Piece> {
-    let code = source.code_lines();
     let functions = source.functions();
-    let mut found = Vec::new();
-    for at in source.words("unsafe") {
-        let line = source.line_of(at);
-        if !source.is_shipped(line) {
-            continue;
-        }
-        let rest: String = source.code[at..].iter().collect();
-        let after = rest["unsafe".len()..].trim_start();
-        let place = if after.starts_with('{') {
+    let shipped = |found: &UnsafeCode| source.is_shipped(source.line_of(found.at));
+    let piece = |UnsafeCode { at, is_block, argument }: UnsafeCode| {
+        let place = if is_block {
             let around = functions.iter().filter(|span| span.contains(&at));
             let innermost = around.max_by_key(|span| span.start);
             innermost.map_or_else(|| "a macro".to_owned(), |span| name(source, span.start))
-        } else if after.starts_with("impl") {
-            let head = after.split(['{', ';']).next().unwrap_or(after);
-            head.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
         } else {
-            continue;
+            let rest: String = source.code[at + "unsafe".len()..].iter().collect();
+            let head = rest.split(['{', ';']).next().unwrap_or_default();
+            head.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
         };
-        found.push(Piece { place, argument: argument(source, &code, line) });
-    }
-    found
+        Piece { place, argument: argument.unwrap_or_default().replace('|', "\\|") }
+    };
+    unsafe_code(source).into_iter().filter(shipped).map(piece).collect()
 }
 
 fn name(source: &Source, function: usize) -> String {
     let text: String = source.code[function..].iter().take(120).collect();
     let name = text["fn".len()..].trim_start();
     name.split(|c: char| !super::source::is_ident(c) && c != '$').next().unwrap_or(name).to_owned()
-}
-
-/// The text of the `SAFETY:` comment above `line`, which another rule demands.
-fn argument(source: &Source, code: &[String], line: usize) -> String {
-    let is_comment =
-        |at: usize| code[at].trim().is_empty() && !source.comments[at].trim().is_empty();
-    let Some(last) = (0..line).rev().find(|at| is_comment(*at)) else {
-        return String::new();
-    };
-    let mut first = last;
-    while first > 0 && is_comment(first - 1) && !source.comments[first].contains("SAFETY:") {
-        first -= 1;
-    }
-    let words = (first..=last)
-        .flat_map(|at| source.comments[at].trim().trim_start_matches('/').split_whitespace());
-    let text = words.collect::<Vec<_>>().join(" ");
-    let text = text.split_once("SAFETY:").map_or(text.as_str(), |(_, argument)| argument.trim());
-    text.replace('|', "\\|")
 }
 
 fn model_of(path: &str, models: &BTreeSet<&str>) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Crashes, partitions and loss: no answer is wrong, and after the faults every client comes to its
 //! end.
 
-#[path = "../../web/tests/faults/mod.rs"]
+#[path = "../../web/tests/found/faults.rs"]
 mod faults;
 
 use std::net::TcpListener;

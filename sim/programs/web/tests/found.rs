@@ -1,5 +1,6 @@
 //! Crashes, partitions and loss: no answer is wrong, and after the faults every client comes to its end.
 
+#[path = "found/faults.rs"]
 mod faults;
 
 use std::thread::sleep;

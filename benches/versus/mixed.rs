@@ -13,6 +13,8 @@ mod lane;
 pub(crate) mod picture;
 #[path = "mixed/requests.rs"]
 mod requests;
+#[path = "mixed/svg.rs"]
+mod svg;
 #[path = "mixed/threads.rs"]
 pub(crate) mod threads;
 

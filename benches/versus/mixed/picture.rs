@@ -1,10 +1,11 @@
 //! How late an answer is, over how long others compute beside it, as a picture: both axes logarithmic.
 
+use super::svg::{Axis, END, MIDDLE, text};
 use super::{BURNERS, CONNECTIONS, HEAVY};
 use super::{Echo, Requests};
 use crate::contest::{Contest, Figure, Start};
 use crate::runtimes::{Liten, Runtime, Smol, Tokio};
-use std::fmt::{self, Display, Write};
+use std::fmt::{self, Write};
 use std::time::Duration;
 
 /// Microseconds that burners compute for in one poll.
@@ -22,11 +23,10 @@ const LEFT: f64 = 90.0;
 const RIGHT: f64 = 90.0;
 const TOP: f64 = 60.0;
 const BOTTOM: f64 = 70.0;
+/// An axis is longer than the values on it by this factor on both sides.
+const ROOM: f64 = 1.25;
 /// Labels at the ends of two lines stand so far apart at least.
 const LABEL: f64 = 18.0;
-
-const MIDDLE: &str = "text-anchor='middle'";
-const END: &str = "text-anchor='end'";
 
 /// Name and colour of each line.
 const LINES: [(&str, &str); 3] =
@@ -122,9 +122,12 @@ pub(crate) struct Point {
 }
 
 fn write_picture(svg: &mut String, points: &[Point], title: &str, across: &str) -> fmt::Result {
-    let x = Axis::of(points.iter().map(|point| point.burn), LEFT, WIDTH - RIGHT);
-    let lateness = points.iter().flat_map(|point| point.lateness.iter().copied());
-    let y = Axis::of(lateness, HEIGHT - BOTTOM, TOP);
+    let axis = |values: &mut dyn Iterator<Item = f64>, ends| {
+        Axis::of(values, (f64::INFINITY, 0.0), ROOM, ends)
+    };
+    let x = axis(&mut points.iter().map(|point| point.burn), (LEFT, WIDTH - RIGHT));
+    let mut lateness = points.iter().flat_map(|point| point.lateness.iter().copied());
+    let y = axis(&mut lateness, (HEIGHT - BOTTOM, TOP));
     writeln!(
         svg,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" \
@@ -153,14 +156,14 @@ fn write_picture(svg: &mut String, points: &[Point], title: &str, across: &str) 
 /// Lines and numbers at the powers of ten, and fainter lines in between.
 fn grid(svg: &mut String, x: &Axis, y: &Axis) -> fmt::Result {
     let (left, right, top, bottom) = (LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM);
-    for (value, main) in x.ticks() {
+    for (value, main) in ticks(x) {
         let at = x.place(value);
         rule(svg, (at, top), (at, bottom), main)?;
         if main {
             text(svg, at, bottom + 20.0, MIDDLE, millis(value))?;
         }
     }
-    for (value, main) in y.ticks() {
+    for (value, main) in ticks(y) {
         let at = y.place(value);
         rule(svg, (left, at), (right, at), main)?;
         if main {
@@ -210,10 +213,6 @@ fn labels(svg: &mut String, mut ends: Vec<(usize, f64)>) -> fmt::Result {
     Ok(())
 }
 
-fn text(svg: &mut String, x: f64, y: f64, attributes: &str, text: impl Display) -> fmt::Result {
-    writeln!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" {attributes}>{text}</text>")
-}
-
 fn millis(value: f64) -> String {
     match value {
         _ if value < 1.0 => format!("{:.0} µs", value * 1e3),
@@ -222,37 +221,12 @@ fn millis(value: f64) -> String {
     }
 }
 
-/// A logarithmic axis.
-struct Axis {
-    lowest: f64,
-    highest: f64,
-    /// Where the lowest value is on the page, and where the highest.
-    from: f64,
-    to: f64,
-}
-
-impl Axis {
-    /// With some room on both sides of the values.
-    fn of(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
-        let values = values.filter(|value| value.is_finite() && *value > 0.0);
-        let (lowest, highest) = values
-            .fold((f64::INFINITY, 0.0_f64), |(lowest, highest), value| {
-                (lowest.min(value), highest.max(value))
-            });
-        Self { lowest: lowest / 1.25, highest: highest * 1.25, from, to }
-    }
-
-    fn place(&self, value: f64) -> f64 {
-        let share = (value / self.lowest).ln() / (self.highest / self.lowest).ln();
-        self.from + share * (self.to - self.from)
-    }
-
-    /// One to nine times each power of ten, and whether it is that power itself.
-    fn ticks(&self) -> impl Iterator<Item = (f64, bool)> {
-        let powers = self.lowest.log10().floor() as i32..=self.highest.log10().floor() as i32;
-        let tick =
-            |power| (1..=9).map(move |digit| (f64::from(digit) * 10_f64.powi(power), digit == 1));
-        let inside = |&(value, _): &(f64, bool)| self.lowest <= value && value <= self.highest;
-        powers.flat_map(tick).filter(inside)
-    }
+/// One to nine times each power of ten on the axis, and whether it is that power itself.
+fn ticks(axis: &Axis) -> impl Iterator<Item = (f64, bool)> {
+    let (lowest, highest) = (axis.lowest, axis.highest);
+    let powers = lowest.log10().floor() as i32..=highest.log10().floor() as i32;
+    let tick =
+        |power| (1..=9).map(move |digit| (f64::from(digit) * 10_f64.powi(power), digit == 1));
+    let inside = move |&(value, _): &(f64, bool)| lowest <= value && value <= highest;
+    powers.flat_map(tick).filter(inside)
 }

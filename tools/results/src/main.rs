@@ -9,6 +9,8 @@ mod page;
 mod picture;
 mod plan;
 mod row;
+#[path = "../../../benches/versus/mixed/svg.rs"]
+mod svg;
 
 use row::Row;
 use std::env;

@@ -45,36 +45,38 @@ fn others(bars: &[Bar]) -> String {
     }
 }
 
-/// The rows in which even the best round of liten's was behind tokio.
+/// The rows in which even the best round of liten's was behind tokio, those with one reason together.
 fn losses(rows: &[Row]) -> String {
-    let behind = |row: &&Row| is_cost(row) && row.ratio.is_some_and(|ratio| ratio.lowest > 1.0);
     let mut text = String::from(
-        "\n## Where liten loses\n\nThe rows of this run in which every round was behind tokio. In the pictures are also rows whose \
-         median is behind and whose rounds are on both sides: they are a draw.\n\n",
+        "\n## Where liten loses\n\nThe rows of this run in which every round was behind tokio: the median of the rounds' ratios, \
+         and the lowest and the highest. The pictures also have rows whose median is behind and whose rounds are on both sides: \
+         they are a draw.\n\n",
     );
-    let mut any = false;
-    for row in rows.iter().filter(behind) {
-        if !any {
-            text.push_str("| row | liten / tokio | why |\n|---|---|---|\n");
-            any = true;
-        }
-        let Some(ratio) = row.ratio else { continue };
-        let reason = REASONS
-            .iter()
-            .find(|(name, _)| format!("{} {}", row.name, row.figure).starts_with(name));
-        let _ = writeln!(
-            text,
-            "| {} {} | {:.2} [{:.2}–{:.2}] | {} |",
-            row.name,
-            row.figure,
+    let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
+    for row in rows.iter().filter(|row| is_cost(row)) {
+        let Some(ratio) = row.ratio.filter(|ratio| ratio.lowest > 1.0) else { continue };
+        let name = format!("{} {}", row.name, row.figure);
+        let reason = REASONS.iter().find(|(start, _)| name.starts_with(start));
+        let reason = reason.map_or("not explained yet", |(_, reason)| reason);
+        let row = format!(
+            "{} {:.2} [{:.2}–{:.2}]",
+            name.trim_end(),
             ratio.median,
             ratio.lowest,
-            ratio.highest,
-            reason.map_or("not explained yet", |(_, reason)| reason)
+            ratio.highest
         );
+        match by_reason.iter_mut().find(|(other, _)| *other == reason) {
+            Some((_, rows)) => rows.push(row),
+            None => by_reason.push((reason, vec![row])),
+        }
     }
-    if !any {
+    if by_reason.is_empty() {
         text.push_str("None in this run.\n");
+    } else {
+        text.push_str("| rows, liten / tokio | why |\n|---|---|\n");
+    }
+    for (reason, rows) in by_reason {
+        let _ = writeln!(text, "| {} | {reason} |", rows.join("<br>"));
     }
     text
 }
@@ -117,10 +119,21 @@ mod tests {
         let page = render(&row::read(&text).expect("JSON"), &[]);
         let losses = page.split("## Where liten loses").nth(1).expect("the part is there");
         assert!(
-            losses.contains("| tcp_echo_1  | 1.20 [1.10–1.30] | The same system calls"),
+            losses.contains("| tcp_echo_1 1.20 [1.10–1.30] | The same system calls"),
             "{losses}"
         );
         assert!(!losses.contains("yield_many"), "{losses}");
+    }
+
+    #[test]
+    fn rows_with_one_reason_stand_together() {
+        let text = line("mixed_1ms", "threads", [2.0, 2.0, 2.0])
+            + &line("build", "", [3.0, 2.9, 3.1])
+            + &line("mixed_8ms", "threads", [3.0, 3.0, 3.0]);
+        let page = render(&row::read(&text).expect("JSON"), &[]);
+        let together =
+            "| mixed_1ms threads 2.00 [2.00–2.00]<br>mixed_8ms threads 3.00 [3.00–3.00] | ";
+        assert!(page.contains(together), "{page}");
     }
 
     #[test]

@@ -15,11 +15,13 @@
 //! | [`migrating`] | I have a program for tokio; what changes? |
 //! | `diagnosis` | what is wrong with my service? |
 //! | [`features`] | what can be switched on, what does it cost, and where does it run? |
+//! | [`container`] | what about a container, and its CPU quota? |
 //! | [`tuning`] | how do I make it faster, and see what it does? |
 //! | [`inside`] | how does it work, and why this way? |
 //! | `wasi` | how do I write a component for WASI 0.2? |
 
 pub mod blocking;
+pub mod container;
 #[cfg(feature = "insight")]
 #[cfg_attr(docsrs, doc(cfg(feature = "insight")))]
 pub mod diagnosis;

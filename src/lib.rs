@@ -109,6 +109,8 @@ mod component;
 mod engine;
 mod impls;
 #[cfg(not(target_family = "wasm"))]
+mod limits;
+#[cfg(not(target_family = "wasm"))]
 mod observe;
 mod short;
 #[cfg(not(target_family = "wasm"))]

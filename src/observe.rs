@@ -11,6 +11,7 @@
 //! | `histogram` | how often something took how long |
 //! | `recorder` | starts and stops a recording, which has a ring of each worker |
 //! | `record`, `ring` | what is recorded, and the last of it |
+//! | `limits_watch` | the processors that the process may use, as they change |
 //! | `long_polls` | how long polls last, as the watchdog sees it |
 //! | `slow_polls`, `slow_poll` | those that are slow, and what is told of them |
 //! | `blocked` | those that block the last free worker |
@@ -26,6 +27,7 @@
 mod blocked;
 pub(crate) mod histogram;
 pub(crate) mod incidents;
+mod limits_watch;
 mod long_polls;
 mod record;
 mod recorder;
@@ -48,13 +50,16 @@ pub(crate) use ring::Ring;
 pub use slow_poll::SlowPoll;
 pub use thread_activity::{SystemCall, ThreadActivity};
 
-use crate::engine::scheduler::{AfterReport, Probe, Shared, TaskEvent, WorkerEntry, WorkerProbe};
+use crate::engine::scheduler::{
+    AfterReport, CpuBudget, Probe, Shared, TaskEvent, WorkerEntry, WorkerProbe,
+};
 use crate::engine::sync_shim::{Arc, Mutex, clock};
 use crate::engine::task::RunningTask;
 use crate::engine::task::header::FutureType;
 use crate::engine::wakers;
 use blocked::BlockedPolls;
 use histogram::{HistogramCounts, Histograms, RARE_POLL};
+pub(crate) use limits_watch::{FirstLimits, LimitsWatch, cpu_limits};
 use long_polls::{LongPolls, News};
 use recorder::Recorder;
 use simulation::Simulation;
@@ -74,10 +79,12 @@ pub(crate) struct Observer {
     blocked: BlockedPolls,
     /// The whole program runs in it.
     simulation: Simulation,
+    /// `None`: the limits are not to be followed.
+    limits: Option<LimitsWatch>,
 }
 
 impl Observer {
-    pub(crate) fn new(slow_polls: Arc<SlowPolls>) -> Self {
+    pub(crate) fn new(slow_polls: Arc<SlowPolls>, limits: Option<LimitsWatch>) -> Self {
         let long_polls = LongPolls::new(slow_polls.after(), clock::now());
         Self {
             recorder: Arc::new(Recorder::new()),
@@ -86,6 +93,7 @@ impl Observer {
             slow_polls,
             blocked: BlockedPolls::new(),
             simulation: Simulation::of_process(),
+            limits,
         }
     }
 
@@ -101,6 +109,11 @@ impl Observer {
     /// What the whole program runs in, if it does.
     pub(crate) fn simulation(&self) -> Simulation {
         self.simulation
+    }
+
+    /// The number of workers does not follow the limits any more.
+    pub(crate) fn fix_workers(&self) {
+        self.limits.iter().for_each(LimitsWatch::fix);
     }
 
     /// How many polls have blocked the last free worker.
@@ -232,6 +245,10 @@ impl Probe for Observer {
         // Kept for its memory.
         self.long_polls.lock().news = news;
         after
+    }
+
+    fn budget(&self, scheduler: &Arc<Shared>, now: Instant) -> Option<CpuBudget> {
+        self.limits.as_ref()?.look(scheduler, now)
     }
 
     fn blocked(

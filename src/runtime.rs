@@ -98,6 +98,7 @@ pub(crate) mod weak_handle;
 
 pub use crate::engine::ended::is_rt_shutdown_err;
 pub use crate::engine::task::TaskMeta;
+pub use crate::limits::CpuLimits;
 pub use crate::observe::{SlowPoll, SystemCall, ThreadActivity};
 pub use builder::Builder;
 #[doc(hidden)]

@@ -52,6 +52,8 @@ const HOUSE: Plan = Plan {
         ("engine::abort", 0),
         ("impls", 0),
         ("short", 0),
+        // What the system lets the process use.
+        ("limits", 0),
         ("engine::tokio_note", 0),
         // Waiting and handing over.
         ("engine::park", 1),
@@ -377,6 +379,7 @@ const CFG: Confined = Confined {
         ("src/insight/variable/privileges.rs", "only Unix has set-user-id files"),
         ("src/insight/await_tree/freed_memory.rs", "what one C library keeps"),
         ("src/observe/simulation.rs", "only one C library is simulated"),
+        ("src/limits/processor_time.rs", "a clock of Linux"),
         ("src/observe.rs", "without insight nothing keeps descriptors"),
         ("src/observe/spare_descriptors.rs", "descriptors on Unix, and how many there may be"),
         ("src/insight/flight_recorder.rs", "signals on Unix, where the module for them is on"),

@@ -11,6 +11,8 @@ mod hosts;
 mod lane;
 #[path = "mixed/picture.rs"]
 pub(crate) mod picture;
+#[path = "mixed/quota.rs"]
+mod quota;
 #[path = "mixed/requests.rs"]
 mod requests;
 #[path = "mixed/svg.rs"]
@@ -31,6 +33,8 @@ const HEAVY: usize = 4;
 const CROWD: usize = 10_000;
 const SHORT: Duration = Duration::from_millis(500);
 const SLICE: Duration = Duration::from_secs(1);
+/// Some thirty periods of a quota.
+const IN_QUOTA: Duration = Duration::from_secs(3);
 const LONG: Duration = Duration::from_secs(2);
 const ROUNDS: usize = 5;
 const FEW_ROUNDS: usize = 3;
@@ -72,7 +76,25 @@ pub(crate) fn contests(workers: usize) -> Vec<Contest> {
         echo("one_connection", Echo { connections: 1, ..millis(1) }, SLICE, none),
         echo("overload", overload, SLICE, Goals::new(0.5, 0.02, 8.0)),
         heavy_requests(workers),
+        with_quota("0.5_8ms", 50, Echo { connections: 4, ..millis(8) }),
+        with_quota("1.0_1ms", 100, millis(1)),
+        with_quota("1.0_8ms", 100, millis(8)),
+        with_quota("1.0_100ms", 100, millis(100)),
+        with_quota("1.5_1ms", 150, millis(1)),
+        with_quota("1.5_8ms", 150, millis(8)),
+        with_quota("1.5_100ms", 150, millis(100)),
     ]
+}
+
+/// The echo in a group that may use so many percent of a processor.
+fn with_quota(name: &str, percent: u32, echo: Echo) -> Contest {
+    Contest {
+        name: format!("mixed_quota_{name}"),
+        figures: quota::figures(),
+        lanes: quota::lanes(percent, echo),
+        slice: IN_QUOTA,
+        rounds: ROUNDS,
+    }
 }
 
 /// Requests whose handler computes for 8 ms, beside light ones.

@@ -49,6 +49,7 @@
 //! | `count` | what the metrics say of a worker: tasks, sleeps, how long it was busy |
 //! | `probe` | what the threads report to an observer of the scheduler |
 //! | `watchdog` | the driver thread: fetches events while no worker is idle, helps tasks behind long polls |
+//! | `brake` | tasks that compute wait, before the process has used up its quota of processor time |
 //! | `in_place` | a worker whose task blocks the thread, and says so |
 //! | `slice` | how soon the system lets a thread run that has been woken |
 //! | `awake_threads`, `quiescence` | how many threads are awake: a paused clock jumps when none is |
@@ -132,6 +133,7 @@
 //! seat.
 
 mod awake_threads;
+mod brake;
 mod count;
 mod enqueue;
 mod here;
@@ -152,6 +154,7 @@ mod watchdog;
 mod worker;
 
 pub(crate) use awake_threads::AwakeThreads;
+pub(crate) use brake::CpuBudget;
 pub(crate) use count::{Count, SleepHooks, Sleeps, WorkerCounts};
 pub(crate) use here::{
     Here, enter_root, here, is_polling, report_panic, set_current, wake_together, worker_index,

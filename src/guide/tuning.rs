@@ -26,6 +26,7 @@
 //! | [`slow_poll_count`] grows | a task holds up its worker; [`Dump::slow_polls`] says which, and by what |
 //! | [`global_queue_depth`] stays high | the workers do not keep up |
 //! | [`blocking_queue_depth`] stays high | the pool is too small, or its jobs too long |
+//! | [`cpu_limits`] shows throttled periods | the process uses more than its [quota](super::container) |
 //! | [`running_tasks`] names the same task again and again | that is where the time goes |
 //!
 //! # Then turn
@@ -60,6 +61,7 @@
 //! [`Handle::dump`]: crate::runtime::Handle::dump
 //! [`Dump::slow_polls`]: crate::insight::Dump::slow_polls
 //! [`slow_poll_count`]: crate::runtime::RuntimeMetrics::slow_poll_count
+//! [`cpu_limits`]: crate::runtime::RuntimeMetrics::cpu_limits
 //! [`running_tasks`]: crate::runtime::RuntimeMetrics::running_tasks
 //! [`worker_threads`]: crate::runtime::Builder::worker_threads
 //! [`Handle::set_worker_threads`]: crate::runtime::Handle::set_worker_threads

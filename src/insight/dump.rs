@@ -14,7 +14,7 @@ use super::worker_info::WorkerInfo;
 use crate::engine::sync_shim::Mutex;
 use crate::engine::task::RunningTask;
 use crate::observe::histogram::HistogramCounts;
-use crate::runtime::{Handle, RuntimeFlavor, watched};
+use crate::runtime::{CpuLimits, Handle, RuntimeFlavor, watched};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, Location};
 use std::sync::Arc;
@@ -60,6 +60,8 @@ pub struct Dump {
     pub(super) blocked_polls: u64,
     /// How many spare workers there may be, if there are as many.
     pub(super) spares_used_up: Option<usize>,
+    /// What limits the process.
+    pub(super) limits: CpuLimits,
     pub(super) trees: Vec<AwaitTree>,
     /// The panics of the tasks of each place, the latest first, with the time since the last one.
     pub(super) panics: Vec<(RunningTask, u64, Duration)>,
@@ -143,6 +145,7 @@ impl Handle {
             last_slow_polls: SlowPollInfo::list(self),
             blocked_polls: metrics.blocked_poll_count(),
             spares_used_up: self.spares_used_up(),
+            limits: metrics.cpu_limits(),
             trees: Vec::new(),
             panics: self.panics(),
             busy_places: Vec::new(),

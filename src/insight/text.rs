@@ -34,6 +34,7 @@ impl fmt::Display for Dump {
             RuntimeFlavor::MultiThread => "with workers",
         };
         writeln!(f, " {flavor}, {} timers, {} sources", self.timers, self.sources)?;
+        writeln!(f, "{}", self.limits)?;
         let (slow, blocked) = (self.slow_polls, self.blocked_polls);
         writeln!(f, "slow polls: {slow}; polls that have blocked the last free worker: {blocked}")?;
         self.last_slow_polls.iter().try_for_each(|slow| writeln!(f, "  {slow}"))?;

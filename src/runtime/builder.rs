@@ -24,7 +24,7 @@ use crate::engine::thread_name::ThreadName;
 use crate::engine::wakers::Signal;
 use crate::impls::{impl_debug, impl_unwind_safe, setters};
 use crate::observe::slow_polls::{OnSlowPoll, SlowPolls};
-use crate::observe::{Observer, SlowPoll};
+use crate::observe::{FirstLimits, LimitsWatch, Observer, SlowPoll};
 use std::io;
 use std::sync::{OnceLock, Weak};
 use std::time::Duration;
@@ -127,7 +127,10 @@ impl Builder {
     setters! {
         |this|
         /// Sets the number of workers. Default: `LITEN_WORKER_THREADS` if it is set, else one per CPU that
-        /// the process may use.
+        /// the process may use, by its affinity, its cpuset and its CPU quota.
+        ///
+        /// The default follows these limits while the runtime has work: see [in a
+        /// container](crate::guide::container).
         ///
         /// A runtime without workers cannot be built with it.
         worker_threads(count: usize) => this.worker_threads = Some(count);
@@ -347,8 +350,12 @@ impl Builder {
     }
 
     fn make_with_workers(&self) -> io::Result<Runtime> {
-        let workers = self.workers()?;
-        let max_workers = self.max_workers(workers)?;
+        let fixed = self.fixed_workers()?;
+        // Read only where they are needed: that takes longer than all else here.
+        let limits = if fixed.is_none() { Some(FirstLimits::read()) } else { None };
+        let (likely, cpus) = limits.as_ref().map_or((1, 1), |it| (it.workers(), it.cpus));
+        let workers = fixed.unwrap_or(likely.min(MAX_WORKERS));
+        let max_workers = self.max_workers(workers, cpus)?;
         check_workers(workers, max_workers)?;
         self.check_thread_name()?;
         // One shard per worker, and one for all other threads.
@@ -358,7 +365,8 @@ impl Builder {
         let least = if set.is_none() { SLOTS } else { 0 };
         let slots = least.max(max_workers + max_spares);
         let scheduler = Shared::new(slots, driver.clone());
-        let observer = std::sync::Arc::new(Observer::new(self.new_slow_polls()));
+        let limits = LimitsWatch::new(limits, max_workers);
+        let observer = std::sync::Arc::new(Observer::new(self.new_slow_polls(), limits));
         scheduler.set_probe(observer.clone());
         observer.begin(&scheduler);
         let threads =
@@ -468,18 +476,21 @@ impl Builder {
         Ok(Handle { inner })
     }
 
-    fn workers(&self) -> io::Result<usize> {
-        if let Some(count) = self.worker_threads {
-            return Ok(count);
+    /// The number of workers, if the program or the environment says it.
+    fn fixed_workers(&self) -> io::Result<Option<usize>> {
+        match self.worker_threads {
+            Some(count) => Ok(Some(count)),
+            None => variable(WORKERS_VARIABLE, "above 0", |count| count != 0),
         }
-        let count = variable(WORKERS_VARIABLE, "above 0", |count| count != 0)?;
-        Ok(count.unwrap_or_else(|| cpus().min(MAX_WORKERS)))
     }
 
-    fn max_workers(&self, workers: usize) -> io::Result<usize> {
+    /// `cpus`: how many there may be if a quota is raised.
+    fn max_workers(&self, workers: usize, cpus: usize) -> io::Result<usize> {
         match self.max_worker_threads {
             // With the spares they fill one word of the scheduler's (idle.rs) on all but large machines.
-            None => Ok((workers.saturating_mul(2)).clamp(SLOTS - SPARES, MAX_WORKERS)),
+            None => {
+                Ok(workers.saturating_mul(2).max(cpus).clamp(SLOTS - SPARES, MAX_WORKERS))
+            }
             Some(0) => Err(invalid("max_worker_threads must not be 0")),
             Some(max) if max > MAX_WORKERS => {
                 Err(invalid(format!("max_worker_threads is {max}, but at most {MAX_WORKERS}")))
@@ -571,3 +582,6 @@ impl_debug!([] Builder, this => "Builder" {
     start_paused: this.start_paused,
     ..
 });
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests;

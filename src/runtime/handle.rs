@@ -334,6 +334,9 @@ impl Handle {
     /// [rest](super::RuntimeMetrics::num_resting_workers), and are the first to be used when there are to be
     /// more workers, or spare ones.
     ///
+    /// From then on the number does not follow the limits of the process: see [in a
+    /// container](crate::guide::container).
+    ///
     /// # Errors
     ///
     /// `InvalidInput` if `count` is 0 or larger than
@@ -341,11 +344,13 @@ impl Handle {
     /// current-thread one, or a [`LocalRuntime`](super::LocalRuntime). The operating system's error if a
     /// thread cannot be made; those that could be stay. `Other` after the runtime's end.
     pub fn set_worker_threads(&self, count: usize) -> io::Result<()> {
-        let Flavor::MultiThread { scheduler, threads, max_workers, .. } = &self.inner.flavor else {
+        let Flavor::MultiThread { scheduler, observer, threads, max_workers } = &self.inner.flavor
+        else {
             let message = "set_worker_threads: a current-thread runtime has no workers";
             return Err(invalid(message));
         };
         check_workers(count, *max_workers)?;
+        observer.fix_workers();
         scheduler.resize(count, threads, &self.around())
     }
 

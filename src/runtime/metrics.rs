@@ -5,6 +5,8 @@ use super::local::LocalShared;
 use crate::engine::scheduler::WorkerCounts;
 use crate::engine::task::RunningTask;
 use crate::impls::impl_debug;
+use crate::limits::CpuLimits;
+use crate::observe;
 use crate::observe::histogram::{self, BUCKETS, HistogramCounts};
 use std::ops::Range;
 use std::time::Duration;
@@ -24,6 +26,21 @@ impl RuntimeMetrics {
     /// Returns the number of workers; 1 for a runtime without, whose tasks run in `block_on`.
     pub fn num_workers(&self) -> usize {
         self.handle.scheduler().map_or(1, |scheduler| scheduler.worker_count())
+    }
+
+    /// Returns how much of the processors the process may use, and how often the system has stopped it
+    /// because a quota was used up. Reads some small files.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let limits = liten::block_on(async { liten::runtime::Handle::current().metrics().cpu_limits() });
+    /// // Such as "2 processors, quota 1.50 of them (150ms per 100ms, …), 31 of 310 periods throttled".
+    /// println!("{limits}");
+    /// assert!(limits.cpus() >= 1);
+    /// ```
+    pub fn cpu_limits(&self) -> CpuLimits {
+        observe::cpu_limits()
     }
 
     /// Returns how many tasks have been spawned and have not ended.

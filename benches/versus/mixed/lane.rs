@@ -66,6 +66,34 @@ impl<R: Host> Mixed<R> {
         Self { generator, burners, _server: server, burn: of.burn }
     }
 
+    /// For a run of another shape: lights the burners, and loads the server for so long.
+    pub(super) fn begin(&mut self, run_up: Duration) {
+        if run_up.is_zero() {
+            self.burners.set(self.burn.min(BURN_IN_TESTS));
+        }
+        self.generator.connect();
+        self.burners.light();
+        self.generator.run(run_up);
+        self.generator.connect();
+    }
+
+    /// The median of the latencies, the 99th percentile and the longest; the time per request, and per poll
+    /// of a burner.
+    pub(super) fn run(&mut self, slice: Duration) -> [f64; 5] {
+        let (start, before) = (Instant::now(), self.burners.done());
+        let report = self.generator.run(slice);
+        let (elapsed, after) = (start.elapsed(), self.burners.done());
+        let [p50, p99, max, all] =
+            [report.p50, report.p99, report.max, report.elapsed].map(|time| time.as_nanos() as f64);
+        let polls = (after.polls - before.polls).max(1) as f64;
+        [p50, p99, max, all / report.messages.max(1) as f64, elapsed.as_nanos() as f64 / polls]
+    }
+
+    /// The burners stop.
+    pub(super) fn end(&self) {
+        self.burners.quench();
+    }
+
     fn sample(&mut self, slice: Duration) -> Sample {
         let watch = Watch::start(R::THREADS);
         let (start, before) = (Instant::now(), self.burners.done());

@@ -119,6 +119,7 @@ pub(crate) struct Report {
     pub(crate) elapsed: Duration,
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
+    pub(crate) max: Duration,
     /// Messages without an answer. The process is to connect again if there are any.
     pub(crate) lost: u64,
 }
@@ -126,15 +127,17 @@ pub(crate) struct Report {
 impl Report {
     fn new(latencies: &Histogram, exchanged: Exchanged) -> Self {
         let Exchanged { messages, elapsed, lost } = exchanged;
-        let [p50, p99] = [0.50, 0.99].map(|share| Duration::from_nanos(latencies.quantile(share)));
-        Self { messages, elapsed, p50, p99, lost }
+        let [p50, p99, max] =
+            [0.50, 0.99, 1.0].map(|share| Duration::from_nanos(latencies.quantile(share)));
+        Self { messages, elapsed, p50, p99, max, lost }
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [elapsed, p50, p99] = [self.elapsed, self.p50, self.p99].map(|time| time.as_nanos());
-        write!(f, "{} {elapsed} {p50} {p99} {}", self.messages, self.lost)
+        let [elapsed, p50, p99, max] =
+            [self.elapsed, self.p50, self.p99, self.max].map(|time| time.as_nanos());
+        write!(f, "{} {elapsed} {p50} {p99} {max} {}", self.messages, self.lost)
     }
 }
 
@@ -144,12 +147,13 @@ impl FromStr for Report {
     fn from_str(line: &str) -> Result<Self, Self::Err> {
         let mut words = line.split_whitespace();
         let mut number =
-            || words.next().and_then(|word| word.parse().ok()).ok_or("five numbers are due");
+            || words.next().and_then(|word| word.parse().ok()).ok_or("six numbers are due");
         Ok(Self {
             messages: number()?,
             elapsed: Duration::from_nanos(number()?),
             p50: Duration::from_nanos(number()?),
             p99: Duration::from_nanos(number()?),
+            max: Duration::from_nanos(number()?),
             lost: number()?,
         })
     }

@@ -590,7 +590,7 @@ impl Shared {
     /// As [`Shared::wake_one`], for a task that helpers leave to the others.
     pub(super) fn wake_regular(&self, near: usize) {
         if self.idle.has_worker_to_wake() {
-            self.wake_below(near, self.size.first_helper());
+            self.wake_below(near, self.size.first_to_leave_yielded());
         }
     }
 

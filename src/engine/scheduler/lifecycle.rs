@@ -211,10 +211,21 @@ impl Shared {
         config: &ThreadConfig,
         around: &AroundThread,
     ) -> io::Result<()> {
-        let mut threads = self.threads.lock();
+        let threads = self.threads.lock();
         if self.shutdown.is_closed() {
             return Err(ended("the runtime has been shut down"));
         }
+        self.resize_locked(threads, count, config, around)
+    }
+
+    /// As [`Shared::resize`], of a runtime that is open, with the lock held.
+    fn resize_locked(
+        self: &Arc<Self>,
+        mut threads: MutexGuard<'_, ThreadList>,
+        count: usize,
+        config: &ThreadConfig,
+        around: &AroundThread,
+    ) -> io::Result<()> {
         let (before, stayed) = (self.size.regular(), self.size.staying());
         // Spares count as regular from here on, or leave.
         self.size.set_regular(count);
@@ -227,6 +238,19 @@ impl Shared {
         drop(threads);
         self.unpark_surplus(stayed);
         failed.map_or(Ok(()), Err)
+    }
+
+    /// As [`Shared::resize`] for the driver thread, which must not wait: does nothing while another thread
+    /// starts or ends some. `is_wanted` is asked under the lock, so that a call of `resize` that comes later
+    /// has the last word.
+    pub(crate) fn try_resize(self: &Arc<Self>, count: usize, is_wanted: impl FnOnce() -> bool) {
+        let Some((threads, setup)) = self.threads.try_lock().zip(self.threads.setup.get()) else {
+            return;
+        };
+        if !self.shutdown.is_closed() && is_wanted() {
+            // Without a thread to spare there are fewer of them, and the next attempt is made later.
+            let _ = self.resize_locked(threads, count, &setup.config, &setup.around);
+        }
     }
 
     /// After `staying` was lowered, and the lock left: wakes the workers below `stayed` that have to leave.

@@ -23,7 +23,9 @@
 //! Rejected: a second loop, whose polls are observed, so that a poll need not look. The compiler then puts
 //! fewer of the worker's functions in line, and a yield takes 252 instructions instead of 207.
 
+use super::brake::CpuBudget;
 use super::shared::Shared;
+use crate::engine::sync_shim::Arc;
 use crate::engine::task::header::FutureType;
 use crate::engine::task::{Polled, RunningTask};
 use std::time::{Duration, Instant};
@@ -45,6 +47,10 @@ pub(crate) trait Probe: Send + Sync {
     /// The watchdog has looked at all workers. It looks every 0.5 to 4 ms while a worker is busy, and less
     /// often or not at all while none is.
     fn looked(&self, scheduler: &Shared, now: Instant) -> AfterReport;
+
+    /// Asked at each look, before it: what limits the time that the runtime may use. Meanwhile the probe may
+    /// change the number of workers. `None`: nothing.
+    fn budget(&self, scheduler: &Arc<Shared>, now: Instant) -> Option<CpuBudget>;
 
     /// A poll of `worker`, of that task if it is known, has lasted for `time`. No regular worker is free, and
     /// tasks wait or there are spares. The watchdog calls this once for each poll.

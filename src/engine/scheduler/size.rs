@@ -13,6 +13,8 @@ pub(super) struct PoolSize {
     alive: AtomicUsize,
     /// Workers that block in place.
     blocked_in_place: AtomicUsize,
+    /// How many of the regular workers may run what has yielded (brake.rs). Mostly `usize::MAX`.
+    computing: AtomicUsize,
 }
 
 /// Which workers stay. Written under the lock of the threads.
@@ -38,7 +40,31 @@ impl PoolSize {
             }),
             alive: AtomicUsize::new(0),
             blocked_in_place: AtomicUsize::new(0),
+            computing: AtomicUsize::new(usize::MAX),
         }
+    }
+
+    /// Says how many of the regular workers may run what has yielded. For the watchdog, which executes a
+    /// SeqCst fence and looks whether such a task waits, if the number has grown.
+    pub(super) fn set_computing(&self, count: usize) {
+        // Ordering: Relaxed, see `first_to_leave_yielded`.
+        self.computing.store(count, Ordering::Relaxed);
+    }
+
+    /// The workers that run what has yielded have indices below this one. As [`PoolSize::first_helper`], but
+    /// for those that the brake keeps from it.
+    pub(super) fn first_to_leave_yielded(&self) -> usize {
+        // Ordering: Relaxed, like the other two numbers. Callers that must not miss a growth have executed a
+        // SeqCst fence, after a push (`Shared::tell`) or after their parked bit (`Worker::sleep`); the
+        // watchdog fences between the growth and its look at the queues and at the parked bits.
+        let computing = self.computing.load(Ordering::Relaxed);
+        self.regular().min(computing).saturating_add(self.blocked_in_place())
+    }
+
+    /// Whether worker `index` leaves tasks that have yielded to others: a helper, or one that the brake keeps
+    /// from them.
+    pub(super) fn leaves_yielded(&self, index: usize) -> bool {
+        index >= self.first_to_leave_yielded()
     }
 
     /// How many worker threads work.
@@ -177,8 +203,8 @@ impl PoolSize {
         self.blocked_in_place.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// The workers that run what has yielded have indices below this one: the regular workers, and
-    /// as many spares as workers block in place.
+    /// The workers that are no helpers have indices below this one: the regular workers, and as many spares
+    /// as workers block in place.
     pub(super) fn first_helper(&self) -> usize {
         self.regular() + self.blocked_in_place()
     }

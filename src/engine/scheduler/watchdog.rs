@@ -67,6 +67,7 @@ pub(super) mod flags;
 pub(crate) use decision::LONGEST_PAUSE;
 pub(super) use decision::needs_replacement;
 
+use super::brake::{self, Brake};
 use super::enqueue::{Dispatcher, Role, play};
 use super::probe::AfterReport;
 use super::shared::Shared;
@@ -83,6 +84,9 @@ use std::time::{Duration, Instant};
 
 /// Time between looks while the only work left is retiring spares.
 const EASY_LOOK: Duration = Duration::from_millis(50);
+
+/// The longest time between two looks at the account of a quota.
+const LONGEST_ACCOUNT: Duration = Duration::from_millis(1);
 
 /// How long a future waits for a quiescent point; then the wait ends although there was none.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
@@ -199,6 +203,9 @@ struct WatchdogThread {
     quiescent_wait: Option<(u64, Instant)>,
     wakes: Vec<Waker>,
     after_report: AfterReport,
+    brake: Brake,
+    /// How many workers may run what has yielded.
+    computing: usize,
 }
 
 /// The driver thread's whole life.
@@ -231,6 +238,8 @@ impl WatchdogThread {
             quiescent_wait: None,
             wakes: shared.driver.new_wakes(),
             after_report: AfterReport::MaySleep,
+            brake: Brake::default(),
+            computing: brake::ALL,
         }
     }
 
@@ -239,8 +248,10 @@ impl WatchdogThread {
             self.attend(shared, role);
         }
         self.end_quiescent_point_wait(shared, clock::now());
-        let has_easy_look = || all_will_wake_us(shared) && shared.size.spares() != 0;
-        let is_idle = |shared: &Shared| nothing_to_do(shared) && shared.driver.is_attended();
+        let brakes = self.brakes();
+        let has_easy_look = || all_will_wake_us(shared) && shared.size.spares() != 0 && !brakes;
+        let is_idle =
+            |shared: &Shared| nothing_to_do(shared) && shared.driver.is_attended() && !brakes;
         self.idle_looks = if is_idle(shared) { self.idle_looks + 1 } else { 0 };
         if shared.shutdown.is_drained() {
             return;
@@ -263,6 +274,7 @@ impl WatchdogThread {
     /// Looks at every worker, and does what is to be done. `true`: the driver's seat is to be taken.
     fn look(&mut self, shared: &Arc<Shared>, now: Instant) -> bool {
         self.looked = now;
+        self.brake(shared, now);
         let (regular, staying) = (shared.size.regular(), shared.size.staying());
         let slots =
             (0..shared.slots.high().max(staying)).map(|index| (index, shared.slots.get(index)));
@@ -290,13 +302,19 @@ impl WatchdogThread {
         };
         self.history.decide(&snapshot, &mut self.orders);
         self.pause = self.history.next_pause(&snapshot, &self.orders, self.pause);
+        if self.brake.is_there() {
+            self.pause = self.pause.min(LONGEST_ACCOUNT);
+        }
         // Before the orders, which make workers look at both.
         for index in 0..snapshot.workers.len() {
             let slot = shared.slots.get(index);
             slot.set_stall(self.history.stall(index, now));
         }
         // Before the orders, which wake spares.
-        shared.watchdog.set_spares_take_all(self.history.spares_take_all(&snapshot));
+        // Not while the brake is on: after a time in which the system has stopped all threads, all polls look
+        // long, and spares that compute as well would use up the next quota sooner.
+        let take_all = !self.brakes() && self.history.spares_take_all(&snapshot);
+        shared.watchdog.set_spares_take_all(take_all);
         let fetch = self.act(shared, now);
         // The probe comes after the orders, because it may call the program's code. Only `Order::Fetch` waits
         // for it: the caller takes the seat when this function has returned.
@@ -305,6 +323,40 @@ impl WatchdogThread {
             None => AfterReport::MaySleep,
         };
         fetch
+    }
+
+    /// Keeps workers from tasks that have yielded, or no longer does.
+    ///
+    /// A worker that pushes such a task while the brake is on wakes no one. When more workers may run them,
+    /// this thread says so, fences, and looks at the queues. The worker pushes, fences, and reads the
+    /// number (`Shared::tell`). So one of the two sees the other. A worker that parks sets its bit, fences,
+    /// reads the number, and looks at the queues (`Worker::sleep`); this thread reads the bits after its
+    /// fence. And this thread does not sleep without a limit while the brake is on. Model
+    /// `what_has_yielded_runs_when_the_brake_is_released`.
+    fn brake(&mut self, shared: &Arc<Shared>, now: Instant) {
+        let budget = shared.probe.get().and_then(|probe| probe.budget(shared, now));
+        let computing = self.brake.look(budget.filter(|_| !shared.shutdown.is_closed()), now);
+        self.allow(shared, computing);
+    }
+
+    fn allow(&mut self, shared: &Shared, computing: usize) {
+        let before = std::mem::replace(&mut self.computing, computing);
+        if computing != before {
+            shared.size.set_computing(computing);
+        }
+        if computing > before {
+            // Ordering: SeqCst fence: say how many, fence, look. The other halves are in `Shared::tell` and
+            // `Worker::sleep`.
+            fence(Ordering::SeqCst);
+            if shared.has_yielded() {
+                shared.wake_regular(0);
+            }
+        }
+    }
+
+    /// Whether workers are kept from tasks that have yielded.
+    fn brakes(&self) -> bool {
+        self.computing != brake::ALL
     }
 
     /// Carries the orders out. `true`: one of them is to fetch.
@@ -381,7 +433,11 @@ impl WatchdogThread {
         // it as long as it rests.
         let mut has_trimmed = false;
         while self.wakes.is_empty() && !shared.shutdown.is_drained() {
-            let may_sleep = || nothing_to_do(shared) && self.after_report == AfterReport::MaySleep;
+            let may_sleep = || {
+                nothing_to_do(shared)
+                    && self.after_report == AfterReport::MaySleep
+                    && !self.brakes()
+            };
             let limit = match announce_sleep(shared, may_sleep) {
                 AfterLook::LookAgain => Some(LOOK),
                 // After the announcement: see `rouse_to_trim`.

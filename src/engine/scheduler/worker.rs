@@ -51,8 +51,8 @@ pub(crate) struct Worker {
     own: OwnQueues,
     /// Which of the queues here is next, when to look for shared work, and what tasks cost.
     policy: Policy,
-    /// Whether this worker is a helper at the moment, which leaves tasks that have yielded to the regular
-    /// workers.
+    /// Whether this worker leaves tasks that have yielded to others at the moment: it is a helper, or the
+    /// brake is on.
     helps: Cell<bool>,
     parker: Parker,
     rng: RefCell<Rng>,
@@ -91,7 +91,7 @@ impl Worker {
             probe: shared.probe.get().map(|it| it.worker(index, own.slot.running.polls())),
             own,
             policy: Policy::new(),
-            helps: Cell::new(shared.size.is_helper(index)),
+            helps: Cell::new(shared.size.leaves_yielded(index)),
             parker: Parker::new(),
             rng: RefCell::new(Rng::new(index as u64)),
             busy_since: Cell::new(clock::now()),
@@ -179,6 +179,18 @@ impl Worker {
         let ready = iter::from_fn(|| ready.pop()).chain(slot.next.take());
         let yielded = iter::from_fn(|| yielded.pop());
         self.shared.abandon(ready.chain(slot.channel.take_all()), yielded)
+    }
+
+    /// From here on this worker leaves tasks that have yielded to others, or no longer does. It gives up
+    /// those that are queued here: the brake would not keep it from them. The others look for them where
+    /// all workers look, and those that may run them are told.
+    #[cold]
+    fn leave_yielded(&self, leaves: bool) {
+        self.helps.set(leaves);
+        let yielded = &self.own.yielded;
+        while let Some(task) = if leaves { yielded.pop() } else { None } {
+            self.yielded(task);
+        }
     }
 
     /// Leaves the slot, through which other threads still reach this parker.

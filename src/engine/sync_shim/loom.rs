@@ -6,6 +6,9 @@ pub(crate) use num_cpus::get as cpus;
 use std::cell::Cell;
 use std::future::Future;
 use std::pin::pin;
+/// Whether the system is asked for the limits of the process.
+pub(crate) const HAS_LIMITS: bool = false;
+
 /// std's, because loom's knows no `Weak`. What it costs: an object that is passed on by the last
 /// drop alone, without any other synchronisation, would be reported as a race. Nothing here relies
 /// on that.

@@ -13,6 +13,9 @@ use std::cell::Cell;
 pub(crate) use std::sync::atomic::AtomicBool as ProcessFlag;
 use std::time::Duration;
 
+/// Whether the system is asked for the limits of the process: not where a schedule is to be replayed.
+pub(crate) const HAS_LIMITS: bool = false;
+
 /// A constant, so that a schedule can be replayed on another machine.
 pub(crate) fn cpus() -> usize {
     2

@@ -12,7 +12,7 @@ use crate::insight::sockets::Targets;
 use crate::insight::task_info::TaskInfo;
 use crate::insight::wait::Wait;
 use crate::insight::worker_info::WorkerInfo;
-use crate::runtime::{RuntimeFlavor, SlowPoll};
+use crate::runtime::{CpuLimits, RuntimeFlavor, SlowPoll};
 use std::panic::AssertUnwindSafe;
 
 const MS: Duration = Duration::from_millis(1);
@@ -96,6 +96,7 @@ pub(super) fn healthy() -> Dump {
         last_slow_polls: Vec::new(),
         blocked_polls: 0,
         spares_used_up: None,
+        limits: CpuLimits::read(None, 2),
         trees: Vec::new(),
         panics: Vec::new(),
         busy_places: Vec::new(),

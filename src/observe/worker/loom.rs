@@ -21,7 +21,7 @@ fn a_worker_takes_part_in_the_recording_that_is_under_way() {
     bounded(|way| {
         let shared = scheduler(1);
         let slow_polls = Arc::new(SlowPolls::new(Duration::MAX, None));
-        let observer = std::sync::Arc::new(Observer::new(slow_polls));
+        let observer = std::sync::Arc::new(Observer::new(slow_polls, None));
         shared.set_probe(observer.clone());
         drop(start(&observer, &shared));
         let other = {

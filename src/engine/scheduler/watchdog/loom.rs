@@ -12,7 +12,7 @@ use crate::engine::sync_shim::atomic::AtomicUsize;
 use crate::engine::sync_shim::{ProcessFlag, thread};
 use crate::engine::task::JoinHandle;
 use crate::engine::task::cell::new_send_task;
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::panic::Location;
 use std::pin::pin;
 use std::sync::atomic::AtomicBool as Told;
@@ -250,4 +250,36 @@ fn the_clock_waits_for_tasks_that_the_watchdog_tells_of_no_quiescent_point() {
         holder.join().expect("no panic");
     };
     ProcessFlag::while_set(|| up_to(2, model));
+}
+
+/// The brake is released while a worker that it kept from what has yielded pushes such a task, and parks: the
+/// worker runs the task.
+#[test]
+fn what_has_yielded_runs_when_the_brake_is_released() {
+    up_to(3, || {
+        let shared = scheduler(1);
+        let mut thread = WatchdogThread::new(&shared, Parker::new());
+        thread.allow(&shared, 0);
+        let braked = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let worker = worker(&shared, 0);
+                let left = Arc::new(AtomicUsize::new(1));
+                let mut last = Box::pin(last_of(&shared, &left));
+                let mut yielded = false;
+                let task = poll_fn(move |cx| {
+                    if yielded {
+                        return last.as_mut().poll(cx);
+                    }
+                    yielded = true;
+                    cx.waker().wake_by_ref();
+                    Poll::Pending
+                });
+                worker.spawned(new_send_task(task, &shared, Location::caller()).0);
+                worker.work();
+            })
+        };
+        thread.allow(&shared, brake::ALL);
+        braked.join().expect("no panic");
+    });
 }

@@ -214,7 +214,10 @@ impl Worker {
         if self.policy.offers(now) && self.shared.size.has_helpers() {
             thread::yield_now();
         }
-        self.helps.set(self.shared.size.is_helper(self.own.index));
+        let leaves = self.shared.size.leaves_yielded(self.own.index);
+        if leaves != self.helps.get() {
+            self.leave_yielded(leaves);
+        }
         if self.policy.is_look_due(self.own.ready.len()) {
             self.bring_in_shared();
         }

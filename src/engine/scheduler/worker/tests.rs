@@ -4,6 +4,7 @@ use super::super::Shared;
 use super::{MAX_BEFORE_NOTIFY, Worker};
 use crate::engine::driver::Driver;
 use crate::engine::park::Parker;
+use crate::engine::scheduler::CpuBudget;
 use crate::engine::scheduler::idle::LastLook;
 use crate::engine::scheduler::policy::{FAIR_INTERVAL, YIELDS_ALONE};
 use crate::engine::scheduler::probe::{AfterReport, Probe, TaskEvent, WorkerProbe};
@@ -88,6 +89,10 @@ impl Probe for Chooser {
     fn happened_outside(&self, _: TaskEvent) {}
 
     fn spawned_outside(&self, _: RunningTask, _: FutureType) {}
+
+    fn budget(&self, _: &Arc<Shared>, _: Instant) -> Option<CpuBudget> {
+        None
+    }
 
     fn looked(&self, _: &Shared, _: Instant) -> AfterReport {
         AfterReport::MaySleep

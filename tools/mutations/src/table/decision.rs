@@ -3,6 +3,7 @@
 use super::Mutation;
 
 const DECISION: &str = "src/engine/scheduler/watchdog/decision.rs";
+const BRAKE: &str = "src/engine/scheduler/brake.rs";
 const LONG_POLLS: &str = "src/observe/long_polls.rs";
 
 pub const ROWS: &[Mutation] = &[
@@ -89,5 +90,26 @@ pub const ROWS: &[Mutation] = &[
         from: "(stuck && !snapshot.parked).then_some(Order::Drain)",
         to: "stuck.then_some(Order::Drain)",
         breaks: "a thread drops the tasks of a closed runtime while a worker is free to do so",
+    },
+    Mutation {
+        file: BRAKE,
+        models: "scheduler::brake",
+        from: "} else if self.balance >= -nanos(self.budget.time / DEBT) {",
+        to: "} else if true {",
+        breaks: "the quota is used up, because some workers compute whatever is owed",
+    },
+    Mutation {
+        file: BRAKE,
+        models: "scheduler::brake",
+        from: "balance: if is_forgiven { most.max(1) } else { balance },",
+        to: "balance,",
+        breaks: "tasks that have yielded starve where ready ones use up the quota",
+    },
+    Mutation {
+        file: BRAKE,
+        models: "scheduler::brake",
+        from: ".clamp(least, most)",
+        to: ".max(least)",
+        breaks: "what is saved up while nothing computes is spent in one period",
     },
 ];

@@ -550,22 +550,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WATCHDOG,
         models: "watchdog::loom",
-        from: "            fence(Ordering::SeqCst);\n            if shared.has_yielded() {",
-        to: "            if shared.has_yielded() {",
-        breaks: "a worker that parks beside the release of the brake leaves what has yielded",
-    },
-    Mutation {
-        file: WATCHDOG,
-        models: "watchdog::loom",
         from: "if shared.has_yielded() {\n                shared.wake_regular(0);",
         to: "if false {\n                shared.wake_regular(0);",
         breaks: "no worker hears that the brake is released",
-    },
-    Mutation {
-        file: WORK,
-        models: "watchdog::loom",
-        from: "        self.helps.set(self.shared.size.leaves_yielded(self.own.index));\n        if let Some(task) = self.last_look(look) {",
-        to: "        if let Some(task) = self.last_look(look) {",
-        breaks: "a worker that parks does not look whether the brake has been released",
     },
 ];

@@ -54,9 +54,14 @@ impl Follow {
 
     /// How many processors the process has by that reading.
     pub(crate) fn cpus(&mut self, reading: Reading) -> usize {
-        let own = reading.affinity.unwrap_or(self.cpus);
-        let first = *self.own.get_or_insert(own);
-        let affinity = if own == first { self.cpus } else { own };
+        let affinity = match (reading.affinity, self.own) {
+            (Some(now), Some(first)) if now != first => now,
+            (Some(now), _) => {
+                self.own = Some(now);
+                self.cpus
+            }
+            (None, _) => self.cpus,
+        };
         affinity.min(reading.cpuset.unwrap_or(usize::MAX)).max(1)
     }
 }

@@ -15,20 +15,22 @@ fn ranges(list: &str) -> Option<impl Iterator<Item = (usize, usize)> + Clone> {
     parts.clone().all(|range| range.is_some()).then_some(parts.flatten())
 }
 
-/// How many processors are in such a list, and in the other one if that can be read. At least one, if there
-/// is a list.
+/// How many processors are in such a list, and in the other one if that can be read and has some of them: a
+/// container may be shown numbers of its own there (lxcfs). At least one, if there is a list.
 pub(super) fn count(list: &str, within: Option<&str>) -> Option<usize> {
     let list = ranges(list)?;
+    let all = list
+        .clone()
+        .fold(0, |sum: usize, (first, last)| sum.saturating_add(last - first).saturating_add(1));
     let Some(within) = within.and_then(ranges) else {
-        return Some(list.fold(0, |sum: usize, (first, last)| {
-            sum.saturating_add(last - first).saturating_add(1)
-        }));
+        return Some(all);
     };
     let overlap = |(first, last): (usize, usize), (from, to): (usize, usize)| {
-        (last.min(to) + 1).saturating_sub(first.max(from))
+        last.min(to).saturating_add(1).saturating_sub(first.max(from))
     };
     let of = |range| within.clone().map(|other| overlap(range, other)).sum::<usize>();
-    Some(list.map(of).sum::<usize>().max(1))
+    let both = list.map(of).fold(0, usize::saturating_add);
+    Some(if both == 0 { all } else { both })
 }
 
 /// The list of processors on which a thread may run, from its `status`.
@@ -122,7 +124,7 @@ mod tests {
             (" 0-3,8\n", None, Some(5)),
             ("0-3,8", Some("2-9"), Some(3)),
             ("0-127", Some("0-1"), Some(2)),
-            ("4-7", Some("0-1"), Some(1)),
+            ("4-7", Some("0-1"), Some(4)),
             ("0-999", None, Some(1000)),
             ("0-3", Some("no list"), Some(4)),
             ("", None, None),

@@ -26,7 +26,7 @@ pub struct CpuLimits {
 impl CpuLimits {
     /// Reads them. `cpus`: the processors, where there is no reader, or the system does not tell.
     pub(crate) fn read(mut reader: Option<Reader>, cpus: usize) -> Self {
-        let reading = reader.as_mut().map_or(Reading::default(), Reader::read);
+        let reading = reader.as_mut().and_then(|reader| reader.read().ok()).unwrap_or_default();
         let Reading { affinity, cpuset, .. } = reading;
         let cpus = affinity.unwrap_or(cpus).min(cpuset.unwrap_or(usize::MAX)).max(1);
         let none = Self {
@@ -47,10 +47,11 @@ impl CpuLimits {
     fn with_group(self, quota: Quota, group: Group) -> Self {
         let mut buffer = Vec::new();
         let usage = group.usage.and_then(|path| {
-            let nanos = read(&path, &mut buffer)?.trim().parse().ok()?;
+            let nanos = read(&path, &mut buffer).ok()??.trim().parse().ok()?;
             Some(Duration::from_nanos(nanos))
         });
-        let stat = read(&group.folder.join("cpu.stat"), &mut buffer).unwrap_or_default();
+        let stat = read(&group.folder.join("cpu.stat"), &mut buffer);
+        let stat = stat.ok().flatten().unwrap_or_default();
         let throttled_time = match group.files {
             QuotaFiles::Version2(_) => number(stat, "throttled_usec").map(Duration::from_micros),
             QuotaFiles::Version1(..) => number(stat, "throttled_time").map(Duration::from_nanos),

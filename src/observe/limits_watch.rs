@@ -38,8 +38,9 @@ impl FirstLimits {
     /// Reads them.
     pub(crate) fn read() -> Self {
         let mut reader = Reader::new();
-        let reading = if has_limits() { reader.read() } else { Reading::default() };
-        Self::of(reader, reading)
+        // What cannot be read now is read a moment later, by the driver thread.
+        let reading = if has_limits() { reader.read().ok() } else { None };
+        Self::of(reader, reading.unwrap_or_default())
     }
 
     pub(crate) fn of(reader: Reader, reading: Reading) -> Self {
@@ -89,10 +90,14 @@ impl LimitsWatch {
     /// One look of the driver thread.
     pub(crate) fn look(&self, scheduler: &Arc<Shared>, now: Instant) -> Option<CpuBudget> {
         let mut state = self.state.lock();
-        if state.follow.is_due(now) {
-            let reading = state.reader.read();
-            state.quota = reading.quota;
-            let count = workers(state.follow.cpus(reading), reading.quota).min(self.max_workers);
+        let reading = if state.follow.is_due(now) { state.reader.read().ok() } else { None };
+        if let Some(reading) = reading {
+            let cpus = state.follow.cpus(reading);
+            let count = workers(cpus, reading.quota).min(self.max_workers);
+            // A quota of as many processors as there are is never used up. A program that has fixed the number
+            // of its workers has not had the processors counted at its start.
+            let there_are = cpus.max(reading.affinity.unwrap_or(1)).max(scheduler.worker_count());
+            state.quota = reading.quota.filter(|quota| quota.cpus() < there_are as f64);
             // Ordering: Relaxed, see `fix`.
             let follows = || !self.is_fixed.load(Ordering::Relaxed);
             if follows() && count != scheduler.worker_count() {

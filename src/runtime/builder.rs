@@ -488,9 +488,7 @@ impl Builder {
     fn max_workers(&self, workers: usize, cpus: usize) -> io::Result<usize> {
         match self.max_worker_threads {
             // With the spares they fill one word of the scheduler's (idle.rs) on all but large machines.
-            None => {
-                Ok(workers.saturating_mul(2).max(cpus).clamp(SLOTS - SPARES, MAX_WORKERS))
-            }
+            None => Ok(workers.saturating_mul(2).max(cpus).clamp(SLOTS - SPARES, MAX_WORKERS)),
             Some(0) => Err(invalid("max_worker_threads must not be 0")),
             Some(max) if max > MAX_WORKERS => {
                 Err(invalid(format!("max_worker_threads is {max}, but at most {MAX_WORKERS}")))

@@ -10,18 +10,23 @@
 //! | balance | workers that may |
 //! |---|---|
 //! | above zero | all |
-//! | below, a small debt | as many as may run all the time: the quota, rounded down |
+//! | below, a small debt | as many as may run all the time: what is granted, rounded down |
 //! | a larger debt | none |
-//! | the same for a whole period | all: the debt is forgiven |
+//! | the same for a whole period | all: the debt is forgiven, until a worker has had its turn |
 //!
-//! The other workers leave such tasks to them, as helpers do, and run what is ready. So ready tasks find
-//! something of the quota at any moment, and not only at a period's beginning. Nothing is starved: in each
-//! period a task that has yielded runs at least once.
+//! The other workers leave such tasks to them, as helpers do, and run ready tasks. So ready tasks find
+//! something of the quota at any moment, and not only at a period's beginning. Nothing is starved: after each
+//! period in which none may compute, all may until a worker has found that at a fair turn, and has taken such
+//! a task before it runs a ready one (`Worker::take_turn`).
 //!
 //! No one knows when a period begins, and the account does not need to: what is used in *any* stretch as long
 //! as a period is the quota at most, but for the credit, and for the length of the polls that are not over
 //! when the balance is used up. A poll that is as long as a period, on more workers than the quota has whole
 //! processors, is longer than what can be planned.
+//!
+//! A worker learns of the brake when a task yields to it (`Slot::leaves_yielded`). Rejected: only at a fair
+//! turn. A worker whose polls were short until then ran up to six polls of 8 ms before the next one: with a
+//! quota of 1.0, nine periods of ten were throttled instead of none.
 //!
 //! Rejected: to let all compute until four fifths of the quota of a period are gone, and none afterwards. It
 //! needs the period's beginning, and the tasks that compute stand still for longer at a time.
@@ -66,25 +71,37 @@ struct Account {
     balance: i64,
     /// Since when no worker has been allowed to compute.
     none_since: Option<Instant>,
+    /// The debt was forgiven, and no worker has had its turn since.
+    owes_turn: bool,
 }
 
 impl Brake {
-    /// One look: returns how many workers may run what has yielded.
-    pub(super) fn look(&mut self, budget: Option<CpuBudget>, now: Instant) -> usize {
+    /// One look: returns how many workers may run tasks that have yielded. `had_turn`: since the last look a
+    /// worker has had the turn that was owed, or there is no task for it.
+    pub(super) fn look(
+        &mut self,
+        budget: Option<CpuBudget>,
+        now: Instant,
+        had_turn: bool,
+    ) -> usize {
         let known = self.account.take();
         let Some(budget) = budget else {
             return ALL;
         };
         let is_same =
             |it: &Account| (it.budget.time, it.budget.period) == (budget.time, budget.period);
-        let account = known
-            .filter(is_same)
-            .map_or(Account { budget, looked: now, balance: 0, none_since: None }, |known| {
-                known.advance(budget, now)
-            });
+        let account = known.filter(is_same).map_or_else(
+            || Account::new(budget, now),
+            |known| known.advance(budget, now, had_turn),
+        );
         let allowed = account.allowed();
         self.account = Some(account.allow(allowed));
         allowed
+    }
+
+    /// Whether the debt was forgiven, and no worker has had its turn since.
+    pub(super) fn owes_turn(&self) -> bool {
+        self.account.is_some_and(|account| account.owes_turn)
     }
 
     /// Whether there is an account, so that looks must not be rare.
@@ -94,11 +111,17 @@ impl Brake {
 }
 
 impl Account {
-    fn advance(self, budget: CpuBudget, now: Instant) -> Self {
-        // A clock that jumps is worth a period at most, in both directions.
-        let passed = now.saturating_duration_since(self.looked).min(budget.period);
+    fn new(budget: CpuBudget, now: Instant) -> Self {
+        Self { budget, looked: now, balance: 0, none_since: None, owes_turn: false }
+    }
+
+    fn advance(self, budget: CpuBudget, now: Instant, had_turn: bool) -> Self {
+        // All of it, however long: what was used meanwhile counts as well. A clock that jumps is worth no more
+        // than the bounds of the balance, in both directions.
+        let passed = now.saturating_duration_since(self.looked);
         let used = nanos(budget.used.saturating_sub(self.budget.used));
-        let granted = nanos(passed.mul_f64(self.rate()));
+        // The conversion saturates.
+        let granted = (passed.as_nanos() as f64 * self.rate()) as i64;
         let (least, most) = (-nanos(budget.time), nanos(budget.time / CREDIT));
         let balance =
             (self.balance.saturating_add(granted).saturating_sub(used)).clamp(least, most);
@@ -109,6 +132,7 @@ impl Account {
             looked: now,
             balance: if is_forgiven { most.max(1) } else { balance },
             none_since: self.none_since.filter(|_| !is_forgiven),
+            owes_turn: is_forgiven || self.owes_turn && !had_turn,
         }
     }
 
@@ -119,7 +143,7 @@ impl Account {
     }
 
     fn allowed(&self) -> usize {
-        if self.balance >= 0 {
+        if self.balance >= 0 || self.owes_turn {
             ALL
         } else if self.balance >= -nanos(self.budget.time / DEBT) {
             self.rate() as usize

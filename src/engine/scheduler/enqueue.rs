@@ -126,7 +126,7 @@ pub(super) enum Notice<O> {
     /// A parked worker, unless one is searching: this thread will not run the task. If none is parked, those
     /// that are awake find the task when they next look for shared work.
     Outside,
-    /// The same, but among the workers that run what has yielded.
+    /// The same, but among the workers that run tasks that have yielded.
     Regular,
     /// The worker whose channel it is, or a parked one if that worker is awake. Told only of the first task
     /// in an empty channel.

@@ -33,7 +33,7 @@
 //! worker that comes back first: that is what the bound is for. If a thread cannot be made, or all parked
 //! workers get stuck later, the watchdog, to which a worker that blocks in place is not free, starts a spare
 //! at one of its next looks. Spares stay as long as a worker blocks in place, and as many of them as block
-//! run what has yielded, like the workers in whose place they are.
+//! run tasks that have yielded, like the workers in whose place they are.
 //!
 //! The watchdog may sleep while workers block in place. One that is back leaves their count, fences, and
 //! wakes it, as one that leaves its park does.

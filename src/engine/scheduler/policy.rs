@@ -268,6 +268,11 @@ impl Policy {
         until_yielded == 0
     }
 
+    /// The next pop of the ready deque finds that a task that has yielded runs before.
+    pub(super) fn yielded_is_due(&self) {
+        self.until_yielded.set(0);
+    }
+
     /// A task that has yielded runs in spite of ready ones, with `waiting` of its kind. All of them
     /// will have had one when [`INTAKE`] ready tasks have run, or as many ready tasks as there are of them.
     pub(super) fn yielded_runs(&self, waiting: usize) {

@@ -13,8 +13,11 @@ pub(super) struct PoolSize {
     alive: AtomicUsize,
     /// Workers that block in place.
     blocked_in_place: AtomicUsize,
-    /// How many of the regular workers may run what has yielded (brake.rs). Mostly `usize::MAX`.
+    /// How many of the regular workers may run tasks that have yielded (brake.rs). Mostly `usize::MAX`.
     computing: AtomicUsize,
+    /// The first worker that may run tasks that have yielded, and finds this at a fair turn, takes such a
+    /// task before a ready one.
+    owes_turn: AtomicBool,
 }
 
 /// Which workers stay. Written under the lock of the threads.
@@ -41,24 +44,49 @@ impl PoolSize {
             alive: AtomicUsize::new(0),
             blocked_in_place: AtomicUsize::new(0),
             computing: AtomicUsize::new(usize::MAX),
+            owes_turn: AtomicBool::new(false),
         }
     }
 
-    /// Says how many of the regular workers may run what has yielded. For the watchdog, which executes a
-    /// SeqCst fence and looks whether such a task waits, if the number has grown.
+    /// Says that a worker is to have a turn in spite of the brake. For the watchdog.
+    pub(super) fn owe_turn(&self) {
+        // Ordering: Relaxed, one word that decides nothing but the order of tasks; the watchdog asks again.
+        self.owes_turn.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether no worker has had the turn yet that [`PoolSize::owe_turn`] has promised.
+    pub(super) fn owes_turn(&self) -> bool {
+        // Ordering: Relaxed, as in `owe_turn`.
+        self.owes_turn.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether a turn is owed, which the calling worker has now.
+    pub(super) fn take_owed_turn(&self) -> bool {
+        // Ordering: Relaxed, as in `owe_turn`. Two workers that take it at the same time are no harm.
+        let is_owed = self.owes_turn();
+        if is_owed {
+            self.owes_turn.store(false, Ordering::Relaxed);
+        }
+        is_owed
+    }
+
+    /// Says how many of the regular workers may run tasks that have yielded. For the watchdog, which executes
+    /// a SeqCst fence and looks whether such a task waits, if the number has grown.
     pub(super) fn set_computing(&self, count: usize) {
         // Ordering: Relaxed, see `first_to_leave_yielded`.
         self.computing.store(count, Ordering::Relaxed);
     }
 
-    /// The workers that run what has yielded have indices below this one. As [`PoolSize::first_helper`], but
-    /// for those that the brake keeps from it.
+    /// The workers that run tasks that have yielded have indices below this one. As
+    /// [`PoolSize::first_helper`], but for those that the brake keeps from such tasks.
     pub(super) fn first_to_leave_yielded(&self) -> usize {
         // Ordering: Relaxed, like the other two numbers. Callers that must not miss a growth have executed a
         // SeqCst fence, after a push (`Shared::tell`) or after their parked bit (`Worker::sleep`); the
         // watchdog fences between the growth and its look at the queues and at the parked bits.
         let computing = self.computing.load(Ordering::Relaxed);
-        self.regular().min(computing).saturating_add(self.blocked_in_place())
+        // In the place of one that blocks in place computes another, but not while none may.
+        let replaced = if computing == 0 { 0 } else { self.blocked_in_place() };
+        self.regular().min(computing).saturating_add(replaced)
     }
 
     /// Whether worker `index` leaves tasks that have yielded to others: a helper, or one that the brake keeps

@@ -63,6 +63,10 @@ pub(super) struct Slot {
     blocked_in_place: AtomicBool,
     /// How long the worker has been in one poll, as the watchdog saw it: a [`Stall`].
     stall: AtomicU8,
+    /// The worker leaves tasks that have yielded to others: it is a helper, or the brake is on. Set by the
+    /// worker when it finds out, and by the watchdog when it puts the brake on. The worker finds out again
+    /// where it reads `true` at a yield.
+    leaves_yielded: AtomicBool,
     /// The id that the system has given to the thread that works here, or `NO_THREAD`, `UNKNOWN_THREAD` or
     /// `RESTING_THREAD`.
     thread: AtomicU32,
@@ -168,6 +172,7 @@ impl Slot {
             active: AtomicBool::new(false),
             blocked_in_place: AtomicBool::new(false),
             stall: AtomicU8::new(Stall::None as u8),
+            leaves_yielded: AtomicBool::new(false),
             thread: AtomicU32::new(NO_THREAD),
             registry: Registry::new(),
             running: Running::new(),
@@ -278,6 +283,19 @@ impl Slot {
     /// may get the number of the previous poll once more. The next look corrects that.
     pub(super) fn position(&self) -> u64 {
         2 * self.progress() + u64::from(self.running.is_between_polls())
+    }
+
+    /// Whether the worker leaves tasks that have yielded to others, as it was last found out.
+    #[inline]
+    pub(super) fn leaves_yielded(&self) -> bool {
+        // Ordering: Relaxed, a copy of what `PoolSize::leaves_yielded` answers. A worker that reads an old
+        // `false` keeps a task until its next fair turn.
+        self.leaves_yielded.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_leaves_yielded(&self, leaves: bool) {
+        // Ordering: Relaxed, see `leaves_yielded`.
+        self.leaves_yielded.store(leaves, Ordering::Relaxed);
     }
 
     pub(super) fn stall(&self) -> Stall {

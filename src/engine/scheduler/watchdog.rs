@@ -204,7 +204,7 @@ struct WatchdogThread {
     wakes: Vec<Waker>,
     after_report: AfterReport,
     brake: Brake,
-    /// How many workers may run what has yielded.
+    /// How many workers may run tasks that have yielded.
     computing: usize,
 }
 
@@ -248,7 +248,8 @@ impl WatchdogThread {
             self.attend(shared, role);
         }
         self.end_quiescent_point_wait(shared, clock::now());
-        let brakes = self.brakes();
+        // Tasks wait for the brake. Without any, an idle runtime makes no looks.
+        let brakes = self.brakes() && shared.has_yielded();
         let has_easy_look = || all_will_wake_us(shared) && shared.size.spares() != 0 && !brakes;
         let is_idle =
             |shared: &Shared| nothing_to_do(shared) && shared.driver.is_attended() && !brakes;
@@ -332,10 +333,18 @@ impl WatchdogThread {
     /// number (`Shared::tell`). So one of the two sees the other. A worker that parks sets its bit, fences,
     /// reads the number, and looks at the queues (`Worker::sleep`); this thread reads the bits after its
     /// fence. And this thread does not sleep without a limit while the brake is on. Model
-    /// `what_has_yielded_runs_when_the_brake_is_released`.
+    /// `a_task_that_has_yielded_runs_when_the_brake_is_released`.
     fn brake(&mut self, shared: &Arc<Shared>, now: Instant) {
         let budget = shared.probe.get().and_then(|probe| probe.budget(shared, now));
-        let computing = self.brake.look(budget.filter(|_| !shared.shutdown.is_closed()), now);
+        // Not at the end, and not where the program waits for quiescent points: there is none while a task
+        // waits for the brake.
+        let budget = budget.filter(|_| !shared.shutdown.is_closed() && !shared.counts_threads());
+        let had_turn = !shared.size.owes_turn() || !shared.has_yielded();
+        let owed = self.brake.owes_turn();
+        let computing = self.brake.look(budget, now, had_turn);
+        if self.brake.owes_turn() && !owed {
+            shared.size.owe_turn();
+        }
         self.allow(shared, computing);
     }
 
@@ -343,6 +352,12 @@ impl WatchdogThread {
         let before = std::mem::replace(&mut self.computing, computing);
         if computing != before {
             shared.size.set_computing(computing);
+        }
+        if computing < before {
+            // A worker may be in a long poll, after which its next fair turn is many tasks away.
+            for index in shared.size.first_to_leave_yielded()..shared.size.regular() {
+                shared.slots.get(index).set_leaves_yielded(true);
+            }
         }
         if computing > before {
             // Ordering: SeqCst fence: say how many, fence, look. The other halves are in `Shared::tell` and
@@ -436,7 +451,7 @@ impl WatchdogThread {
             let may_sleep = || {
                 nothing_to_do(shared)
                     && self.after_report == AfterReport::MaySleep
-                    && !self.brakes()
+                    && !(self.brakes() && shared.has_yielded())
             };
             let limit = match announce_sleep(shared, may_sleep) {
                 AfterLook::LookAgain => Some(LOOK),

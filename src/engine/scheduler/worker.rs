@@ -51,9 +51,6 @@ pub(crate) struct Worker {
     own: OwnQueues,
     /// Which of the queues here is next, when to look for shared work, and what tasks cost.
     policy: Policy,
-    /// Whether this worker leaves tasks that have yielded to others at the moment: it is a helper, or the
-    /// brake is on.
-    helps: Cell<bool>,
     parker: Parker,
     rng: RefCell<Rng>,
     /// When its busy time was last added up.
@@ -87,11 +84,11 @@ impl WokenBatch {
 impl Worker {
     pub(super) fn new(shared: Arc<Shared>, index: usize) -> Self {
         let own = OwnQueues::new(&shared, index);
+        own.slot.set_leaves_yielded(shared.size.leaves_yielded(index));
         Self {
             probe: shared.probe.get().map(|it| it.worker(index, own.slot.running.polls())),
             own,
             policy: Policy::new(),
-            helps: Cell::new(shared.size.leaves_yielded(index)),
             parker: Parker::new(),
             rng: RefCell::new(Rng::new(index as u64)),
             busy_since: Cell::new(clock::now()),
@@ -181,15 +178,42 @@ impl Worker {
         self.shared.abandon(ready.chain(slot.channel.take_all()), yielded)
     }
 
-    /// From here on this worker leaves tasks that have yielded to others, or no longer does. It gives up
-    /// those that are queued here: the brake would not keep it from them. The others look for them where
-    /// all workers look, and those that may run them are told.
+    /// Finds out whether this worker leaves tasks that have yielded to others. If the brake is the cause, it
+    /// gives up those that are queued here, from which the brake would not keep it. The others look for them
+    /// where all workers look, and those that may run them are told. A helper keeps them: there are few, and
+    /// it may be a helper for a moment only.
     #[cold]
-    fn leave_yielded(&self, leaves: bool) {
-        self.helps.set(leaves);
-        let yielded = &self.own.yielded;
-        while let Some(task) = if leaves { yielded.pop() } else { None } {
-            self.yielded(task);
+    fn update_leaves_yielded(&self) {
+        let size = &self.shared.size;
+        let leaves = size.leaves_yielded(self.own.index);
+        self.own.slot.set_leaves_yielded(leaves);
+        if leaves && !size.is_helper(self.own.index) {
+            while let Some(task) = self.own.yielded.pop() {
+                self.enqueue_yielded(Reason::LeftToOthers, task);
+            }
+        }
+    }
+
+    /// A task yields while the slot says that tasks of its kind are left to others.
+    #[cold]
+    fn yielded_while_left(&self, task: Hot) {
+        self.update_leaves_yielded();
+        let leaves = self.own.slot.leaves_yielded();
+        self.enqueue_yielded(if leaves { Reason::LeftToOthers } else { Reason::Yielded }, task);
+    }
+
+    #[inline]
+    fn enqueue_yielded(&self, reason: Reason, task: Hot) {
+        self.shared.enqueue(Pusher::Worker(&self.own, reason), task);
+    }
+
+    /// A debt was forgiven, and this worker is the first to find that: a task that has yielded runs before
+    /// what is ready.
+    #[cold]
+    fn take_turn(&self) {
+        self.bring_in_yielded();
+        if self.own.yielded.len() > 0 {
+            self.policy.yielded_is_due();
         }
     }
 
@@ -428,8 +452,11 @@ impl Runner for Worker {
 
     #[inline]
     fn yielded(&self, task: Hot) {
-        let reason = if self.helps.get() { Reason::LeftToOthers } else { Reason::Yielded };
-        self.shared.enqueue(Pusher::Worker(&self.own, reason), task);
+        if self.own.slot.leaves_yielded() {
+            self.yielded_while_left(task);
+        } else {
+            self.enqueue_yielded(Reason::Yielded, task);
+        }
     }
 
     fn home_worker(&self) -> u16 {

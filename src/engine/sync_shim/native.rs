@@ -10,8 +10,8 @@ pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard
 /// A lock that lives in a static.
 pub(crate) use parking_lot::{Mutex as StaticMutex, MutexGuard as StaticMutexGuard};
 
-/// Whether the system is asked for the limits of the process.
-pub(crate) const HAS_LIMITS: bool = true;
+/// Whether the system is asked for the limits of the process. Other systems have no such files.
+pub(crate) const HAS_LIMITS: bool = cfg!(target_os = "linux");
 
 /// Locks `lock` for reading in some `limit`, or else if only threads that wait to write keep this one from
 /// it. The second value says that it has overtaken such a thread. `None`: a thread writes.

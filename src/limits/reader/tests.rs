@@ -4,7 +4,7 @@ use crate::limits::{CpuLimits, workers};
 use std::time::Duration;
 
 fn cpus(system: &FakeSystem) -> f64 {
-    system.reader().read().quota.map_or(f64::INFINITY, Quota::cpus)
+    system.reader().read().unwrap().quota.map_or(f64::INFINITY, Quota::cpus)
 }
 
 const CPU: &str = "32 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n";
@@ -36,7 +36,7 @@ fn version_1_is_read_with_its_accounts() {
     system.write(&format!("{group}/cpuacct.usage"), "7000\n");
     system.write("sys/fs/cgroup/cpuset/cpuset.effective_cpus", "0-3\n");
     let mut reader = system.reader();
-    let reading = reader.read();
+    let reading = reader.read().unwrap();
     assert_eq!((reading.affinity, reading.cpuset), (Some(8), Some(4)));
     assert_eq!(workers(4, reading.quota), 2);
     let limits = CpuLimits::read(Some(reader), 1);
@@ -91,7 +91,7 @@ fn a_mount_that_shows_only_a_part_is_understood() {
 
 #[test]
 fn what_cannot_be_read_limits_nothing() {
-    let nothing = Reader::within(Path::new("/nonexistent-for-liten")).read();
+    let nothing = Reader::within(Path::new("/nonexistent-for-liten")).read().unwrap();
     assert_eq!(nothing, Reading::default());
     let system = FakeSystem::unified();
     for content in ["", "max", "0 100000", "x y", "-1 100000", "\u{0}"] {
@@ -112,7 +112,7 @@ fn what_cannot_be_read_limits_nothing() {
 fn a_reader_follows_what_changes() {
     let system = FakeSystem::unified();
     let mut reader = system.reader();
-    let mut cpus = || reader.read().quota.map(Quota::cpus);
+    let mut cpus = || reader.read().unwrap().quota.map(Quota::cpus);
     assert_eq!(cpus(), None);
     system.write("sys/fs/cgroup/a/b/cpu.max", "200000 100000");
     assert_eq!(cpus(), Some(2.0));
@@ -125,8 +125,18 @@ fn a_reader_follows_what_changes() {
     system.write("sys/fs/cgroup/c/cpu.max", "300000 100000");
     system.write("proc/self/cgroup", "0::/c\n");
     assert_eq!(cpus(), Some(3.0));
-    system.remove("proc/self/cgroup");
-    assert_eq!(cpus(), None);
+}
+
+#[test]
+fn a_reader_that_cannot_see_the_groups_any_more_says_so() {
+    let system = FakeSystem::unified();
+    system.write("sys/fs/cgroup/a/b/cpu.max", "200000 100000");
+    let mut reader = system.reader();
+    assert_eq!(reader.read().unwrap().quota.map(Quota::cpus), Some(2.0));
+    system.remove("proc");
+    assert!(reader.read().is_err(), "the limit is not gone");
+    // A reader that has never seen them is on a system without groups.
+    assert_eq!(system.reader().read().unwrap().quota, None);
 }
 
 #[test]
@@ -134,12 +144,12 @@ fn processors_that_are_offline_do_not_count() {
     let system = FakeSystem::unified();
     system.write("sys/fs/cgroup/a/b/cpuset.cpus.effective", "0-15\n");
     let mut reader = system.reader();
-    assert_eq!(reader.read().affinity, Some(8));
+    assert_eq!(reader.read().unwrap().affinity, Some(8));
     system.write("sys/devices/system/cpu/online", "0-3,6\n");
-    assert_eq!(reader.read().affinity, Some(5));
-    assert_eq!(reader.read().cpuset, Some(16));
+    assert_eq!(reader.read().unwrap().affinity, Some(5));
+    assert_eq!(reader.read().unwrap().cpuset, Some(16));
     system.write("proc/thread-self/status", "Name:\tx\n");
-    assert_eq!(reader.read().affinity, None);
+    assert_eq!(reader.read().unwrap().affinity, None);
 }
 
 #[test]

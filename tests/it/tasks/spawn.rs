@@ -166,7 +166,10 @@ fn there_is_a_worker_per_cpu_unless_told_otherwise() {
         crate::support::process::alone(
             "tasks::spawn::there_is_a_worker_per_cpu_unless_told_otherwise",
             || {
-                assert_eq!(Runtime::new().unwrap().metrics().num_workers(), num_cpus::get());
+                let metrics = Runtime::new().unwrap().metrics();
+                let limits = metrics.cpu_limits();
+                let quota = limits.quota().map_or(usize::MAX, |quota| quota.ceil() as usize);
+                assert_eq!(metrics.num_workers(), limits.cpus().min(quota));
                 assert_eq!(workers(3).metrics().num_workers(), 3);
             },
         );

@@ -24,18 +24,18 @@ impl Played {
         self.now += Duration::from_micros(passed);
         self.used += Duration::from_micros(used);
         let budget = CpuBudget { time: self.time, period: PERIOD, used: self.used };
-        self.brake.look(Some(budget), self.now)
+        self.brake.look(Some(budget), self.now, true)
     }
 }
 
 #[test]
 fn without_a_quota_nothing_is_kept_from_anyone() {
     let mut brake = Brake::default();
-    assert_eq!(brake.look(None, Instant::now()), ALL);
+    assert_eq!(brake.look(None, Instant::now(), true), ALL);
     assert!(!brake.is_there());
     let mut played = Played::new(100);
     assert!(played.look(1000, 50_000) == 0 && played.brake.is_there());
-    assert_eq!(played.brake.look(None, played.now), ALL, "the quota has been taken away");
+    assert_eq!(played.brake.look(None, played.now, true), ALL, "the quota has been taken away");
     assert!(!played.brake.is_there());
 }
 
@@ -52,6 +52,9 @@ fn as_many_compute_as_the_balance_allows() {
         (250, 1000, 3000, 2),
         (1, 1000, 100, 0),
         (1, 100_000, 900, ALL),
+        // A look that is late: what was granted meanwhile counts, too.
+        (200, 1_000_000, 1_000_000, ALL),
+        (200, 1_000_000, 2_500_000, 0),
     ];
     for &(percent, passed, used, expected) in rows {
         let mut played = Played::new(percent);
@@ -84,6 +87,22 @@ fn in_each_period_all_may_compute_once() {
 }
 
 #[test]
+fn a_debt_that_was_forgiven_stays_so_until_a_worker_has_had_its_turn() {
+    let mut played = Played::new(50);
+    while !played.brake.owes_turn() {
+        played.look(1000, 1500);
+    }
+    let mut look = |had_turn| {
+        played.now += Duration::from_millis(10);
+        played.used += Duration::from_millis(20);
+        let budget = CpuBudget { time: played.time, period: PERIOD, used: played.used };
+        played.brake.look(Some(budget), played.now, had_turn)
+    };
+    assert_eq!([look(false), look(false), look(false)], [ALL; 3]);
+    assert_eq!(look(true), 0);
+}
+
+#[test]
 fn an_account_begins_anew_with_another_quota() {
     let mut played = Played::new(50);
     assert_eq!(played.look(1000, 40_000), 0);
@@ -102,10 +121,10 @@ fn clocks_that_jump_are_no_harm() {
     assert_eq!(played.look(0, 0), ALL);
     let mut brake = Brake::default();
     let budget = CpuBudget { time: Duration::MAX, period: Duration::MAX, used: Duration::MAX };
-    assert_eq!(brake.look(Some(budget), played.now), ALL);
-    assert_eq!(brake.look(Some(budget), played.now + PERIOD), ALL);
+    assert_eq!(brake.look(Some(budget), played.now, true), ALL);
+    assert_eq!(brake.look(Some(budget), played.now + PERIOD, true), ALL);
     let budget = CpuBudget { time: PERIOD, period: Duration::from_nanos(1), used: Duration::MAX };
-    assert_eq!(brake.look(Some(budget), played.now), ALL);
+    assert_eq!(brake.look(Some(budget), played.now, true), ALL);
 }
 
 /// What workers use in a play: always one task to run for each, polls of `poll` microseconds, and ready tasks

@@ -21,7 +21,7 @@
 //! tasks wait and there may be no further spare, so that it blocks them in spite of its precaution.
 //!
 //! The first spare comes early, because it serves what waits beside tasks that compute: it takes what is
-//! ready and leaves to the workers what has yielded, so it is busy only as long as there is something
+//! ready and leaves to the workers tasks that have yielded, so it is busy only as long as there is something
 //! ready, and the system shares the cores. If it is stuck as well, the tasks here block whatever runs them,
 //! and more threads help less and less.
 //!
@@ -259,7 +259,7 @@ impl History {
         self.attendance = attendance;
     }
 
-    /// Whether all regular workers have been stuck long enough that spares run what has yielded, too.
+    /// Whether all regular workers have been stuck long enough that spares run tasks that have yielded, too.
     pub(super) fn spares_take_all(&self, snapshot: &Snapshot<'_>) -> bool {
         let limit = if snapshot.may_add_spare { YIELDED_AFTER } else { LAST_RESORT };
         self.none_free(snapshot, 0..snapshot.regular, limit)
@@ -309,7 +309,7 @@ impl History {
     fn help_stalled(&self, snapshot: &Snapshot<'_>) -> Option<Order> {
         let takes_all = self.spares_take_all(snapshot);
         let regular = &snapshot.workers[..snapshot.regular];
-        // Helpers do not count for what has yielded, as long as they leave it to the workers.
+        // Helpers do not count for tasks that have yielded, as long as they leave it to the workers.
         let may_take =
             takes_all || regular.iter().any(|seen| seen.absent_or_parked && !seen.blocked_in_place);
         let queued = |seen: &WorkerSnapshot| {

@@ -12,7 +12,7 @@ pub(in crate::engine::scheduler) struct WatchdogFlags {
     unparker: OnceLock<Unparker>,
     /// One worker that moves is to take what is queued at those that do not.
     rescue: AtomicBool,
-    /// All regular workers have been stuck for long: spares run what has yielded, too.
+    /// All regular workers have been stuck for long: spares run tasks that have yielded, too.
     spares_take_all: AtomicBool,
 }
 
@@ -93,13 +93,13 @@ impl WatchdogFlags {
         self.rescue.load(Ordering::Relaxed) && self.rescue.swap(false, Ordering::Relaxed)
     }
 
-    /// Says at each look whether spares run what has yielded, too.
+    /// Says at each look whether spares run tasks that have yielded, too.
     pub(super) fn set_spares_take_all(&self, all: bool) {
         // Ordering: Relaxed: the wakes that follow order it for the spares that they wake.
         self.spares_take_all.store(all, Ordering::Relaxed);
     }
 
-    /// Whether spares run what has yielded, too.
+    /// Whether spares run tasks that have yielded, too.
     pub(in crate::engine::scheduler) fn spares_take_all(&self) -> bool {
         // Ordering: Relaxed: it is stored at each look. A spare that reads an old value is right after the
         // next one.

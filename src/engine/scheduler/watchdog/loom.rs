@@ -12,6 +12,7 @@ use crate::engine::sync_shim::atomic::AtomicUsize;
 use crate::engine::sync_shim::{ProcessFlag, thread};
 use crate::engine::task::JoinHandle;
 use crate::engine::task::cell::new_send_task;
+use crate::engine::task::header::Runner;
 use std::future::{Future, poll_fn};
 use std::panic::Location;
 use std::pin::pin;
@@ -252,10 +253,10 @@ fn the_clock_waits_for_tasks_that_the_watchdog_tells_of_no_quiescent_point() {
     ProcessFlag::while_set(|| up_to(2, model));
 }
 
-/// The brake is released while a worker that it kept from what has yielded pushes such a task, and parks: the
-/// worker runs the task.
+/// The brake is released while a worker that it kept from tasks that have yielded pushes such a task, and
+/// parks: the worker runs the task.
 #[test]
-fn what_has_yielded_runs_when_the_brake_is_released() {
+fn a_task_that_has_yielded_runs_when_the_brake_is_released() {
     up_to(3, || {
         let shared = scheduler(1);
         let mut thread = WatchdogThread::new(&shared, Parker::new());
@@ -281,5 +282,32 @@ fn what_has_yielded_runs_when_the_brake_is_released() {
         };
         thread.allow(&shared, brake::ALL);
         braked.join().expect("no panic");
+    });
+}
+
+/// A worker hears of the brake when a task yields to it, without a fair turn between, which may be many long
+/// polls away. It gives up the tasks that are queued at it, too.
+#[test]
+fn a_worker_hears_of_the_brake_when_a_task_yields_to_it() {
+    ::loom::model(|| {
+        let shared = scheduler(1);
+        let mut thread = WatchdogThread::new(&shared, Parker::new());
+        let worker = worker(&shared, 0);
+        let left = Arc::new(AtomicUsize::new(4));
+        let yields = || {
+            let task = new_send_task(last_of(&shared, &left), &shared, Location::caller()).0;
+            worker.yielded(task);
+        };
+        let queued_here = || shared.slots.get(0).has_yielded();
+        yields();
+        yields();
+        assert!(queued_here());
+        thread.allow(&shared, 0);
+        yields();
+        assert!(!queued_here() && !shared.queues.yielded.is_empty());
+        thread.allow(&shared, brake::ALL);
+        yields();
+        assert!(queued_here());
+        worker.work();
     });
 }

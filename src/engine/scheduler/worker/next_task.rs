@@ -25,7 +25,7 @@
 //! 5. the own deque of tasks that have yielded, FIFO; the driver is polled before the `YIELDS_ALONE`th in
 //!    a row;
 //! 6. the other workers, from a random start: half a ready deque (128 tasks at most), or a whole channel,
-//!    or the next slot of a worker that is stuck; if there is none, half of what has yielded;
+//!    or the next slot of a worker that is stuck; if there is none, half of the tasks that have yielded;
 //! 7. nothing: park, in the driver's seat if it is free.
 //!
 //! Spawned tasks go to the deque and never to the next slot: with one worker, tasks start in the order
@@ -62,11 +62,11 @@
 //!
 //! # Helpers
 //!
-//! A spare worker that the watchdog has started is a *helper* (`PoolSize::is_helper`): it runs what is ready,
-//! and leaves what yields to the regular workers, through `SharedQueues::yielded`. Otherwise it
+//! A spare worker that the watchdog has started is a *helper* (`PoolSize::is_helper`): it runs ready tasks,
+//! and leaves those that yield to the regular workers, through `SharedQueues::yielded`. Otherwise it
 //! would soon be as busy as they are, and there would be more threads that compute than cores. Only when all
-//! workers have been in one poll for long does it run what has yielded too, and only if another helper can
-//! follow it.
+//! workers have been in one poll for long does it run tasks that have yielded too, and only if another helper
+//! can follow it.
 
 use super::Worker;
 use crate::engine::scheduler::idle::Search;
@@ -214,9 +214,11 @@ impl Worker {
         if self.policy.offers(now) && self.shared.size.has_helpers() {
             thread::yield_now();
         }
-        let leaves = self.shared.size.leaves_yielded(self.own.index);
-        if leaves != self.helps.get() {
-            self.leave_yielded(leaves);
+        if self.own.slot.leaves_yielded() != self.shared.size.leaves_yielded(self.own.index) {
+            self.update_leaves_yielded();
+        }
+        if !self.own.slot.leaves_yielded() && self.shared.size.take_owed_turn() {
+            self.take_turn();
         }
         if self.policy.is_look_due(self.own.ready.len()) {
             self.bring_in_shared();
@@ -375,6 +377,6 @@ impl Worker {
     /// Whether tasks that have yielded elsewhere may be run here. A helper leaves them to the workers, or
     /// it would soon be as busy as they are; but not behind polls that do not end.
     pub(super) fn takes_yielded(&self) -> bool {
-        !self.helps.get() || self.shared.watchdog.spares_take_all()
+        !self.own.slot.leaves_yielded() || self.shared.watchdog.spares_take_all()
     }
 }

@@ -344,3 +344,47 @@ fn a_panic_among_the_wakers_leaves_no_batch_behind() {
     assert_eq!(worker.batch.get(), None);
     assert_eq!(worker.queued(), [0, 2]);
 }
+
+/// How many ready tasks run, each followed by another one, before the task that has yielded does. Before each
+/// of them `before` is called.
+fn ready_ones_before(worker: &Worker, mut before: impl FnMut(usize)) -> usize {
+    const MOST: usize = 4 * FAIR_INTERVAL as usize;
+    let shared = worker.shared();
+    let yielded = new_task(shared);
+    let id = yielded.identity().id();
+    worker.yielded(yielded);
+    for ready in 0..MOST {
+        before(ready);
+        worker.spawned(new_task(shared));
+        let task = worker.next_task().expect("one is ready");
+        if task.identity().id() == id {
+            shared.cancel(task);
+            while let Some(task) = worker.next_task() {
+                shared.cancel(task);
+            }
+            return ready;
+        }
+        shared.cancel(task);
+    }
+    panic!("the task that has yielded does not run");
+}
+
+#[test]
+fn a_turn_that_is_owed_comes_at_the_next_fair_turn() {
+    let (shared, worker) = alone();
+    // The brake is on when the task yields, and comes on again as soon as the turn has been had.
+    shared.size.set_computing(0);
+    while !worker.own.slot.leaves_yielded() {
+        worker.spawned(new_task(&shared));
+        shared.cancel(worker.next_task().expect("one is ready"));
+    }
+    let ran = ready_ones_before(&worker, |ready| {
+        if ready == 0 {
+            shared.size.owe_turn();
+            shared.size.set_computing(usize::MAX);
+        } else if !shared.size.owes_turn() {
+            shared.size.set_computing(0);
+        }
+    });
+    assert!(ran <= FAIR_INTERVAL as usize + 1, "{ran} ready tasks came first");
+}

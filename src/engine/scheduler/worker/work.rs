@@ -108,9 +108,9 @@ impl Worker {
         // other half is a push.
         fence(Ordering::SeqCst);
         self.shared.check_quiet();
-        // After the fence: a worker that blocks in place says so before it gives up what has yielded
+        // After the fence: a worker that blocks in place says so before it gives up tasks that have yielded
         // there, and this one may be there in its place.
-        self.helps.set(self.shared.size.leaves_yielded(self.own.index));
+        self.own.slot.set_leaves_yielded(self.shared.size.leaves_yielded(self.own.index));
         if let Some(task) = self.last_look(look) {
             self.end_park();
             self.end_search();
@@ -170,7 +170,8 @@ impl Worker {
     pub(in crate::engine::scheduler) fn end_park(&self) {
         let unparked = self.shared.idle.unpark_self(self.own.index);
         self.own.flags.set_searching(unparked == Unparked::Claimed);
-        self.helps.set(self.shared.size.leaves_yielded(self.own.index));
+        // What the last look has brought in may have to be given up again.
+        self.update_leaves_yielded();
         // Ordering: Dekker with the watchdog: clear the bit, fence, look at `asleep`; announce, fence,
         // look at the bit (watchdog.rs). Also with a peer that parks beside a last look: push, fence,
         // look at the idle word; set the bit, fence, look (scheduler.rs). A SeqCst RMW in the place of

@@ -554,4 +554,18 @@ pub const ROWS: &[Mutation] = &[
         to: "if false {\n                shared.wake_regular(0);",
         breaks: "no worker hears that the brake is released",
     },
+    Mutation {
+        file: WATCHDOG,
+        models: "watchdog::loom",
+        from: "shared.slots.get(index).set_leaves_yielded(true);",
+        to: "shared.slots.get(index).set_leaves_yielded(false);",
+        breaks: "a worker in long polls computes on for many of them while the brake is on",
+    },
+    Mutation {
+        file: WORKER,
+        models: "watchdog::loom",
+        from: "if leaves && !size.is_helper(self.own.index) {",
+        to: "if false {",
+        breaks: "a worker runs the tasks that are queued here while the brake is on",
+    },
 ];

@@ -101,11 +101,6 @@ impl Observer {
         &self.slow_polls
     }
 
-    /// Tells it from those of all other schedulers that are alive.
-    pub(crate) fn number(&self) -> usize {
-        std::ptr::from_ref(self).addr()
-    }
-
     /// What the whole program runs in, if it does.
     pub(crate) fn simulation(&self) -> Simulation {
         self.simulation

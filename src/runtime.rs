@@ -83,7 +83,6 @@ pub(crate) mod local_thread;
 mod metrics;
 pub(crate) mod panics;
 mod pinned;
-mod root_future;
 mod scope;
 mod shutdown;
 #[cfg(all(test, liten_shuttle))]
@@ -114,8 +113,8 @@ pub use metrics::RuntimeMetrics;
 pub use scope::{Scope, ScopedJoinHandle, scope};
 
 use crate::engine::task::{JoinHandle, RunningTask};
+use block_on::block_on;
 use door::boxed_if_large;
-use root_future::block_on;
 use std::future::Future;
 use std::panic::Location;
 use std::time::Duration;
@@ -179,7 +178,7 @@ impl Runtime {
     /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        block_on!(future: F, self.handle.id(), |root| self.handle.poll_root(root, true))
+        block_on!(future: F, self.handle.watched_root(), |root| self.handle.poll_root(root, true))
     }
 
     /// Blocks the calling thread until no task is alive; returns at once if none is. Without workers it runs

@@ -316,7 +316,7 @@ const THREAD_LOCALS: Confined = Confined {
     homes: &[
         ("src/runtime/context.rs", "the current runtime"),
         ("src/runtime/block_on.rs", "which runtime made this thread, and whether it polls a root"),
-        ("src/runtime/watched.rs", "the system's number of this thread"),
+        ("src/runtime/watched.rs", "what observers see of this thread's calls of `block_on`"),
         ("src/runtime/tokio_context.rs", "whether this thread is the helper's"),
         ("src/runtime/local_thread.rs", "the current local runtime, and whether it is polling"),
         ("src/runtime/local/queue.rs", "the queue whose own half this thread may touch"),
@@ -380,6 +380,7 @@ const CFG: Confined = Confined {
         ("src/insight/await_tree/freed_memory.rs", "what one C library keeps"),
         ("src/observe/simulation.rs", "only one C library is simulated"),
         ("src/limits/processor_time.rs", "a clock of Linux"),
+        ("src/runtime/watched.rs", "without insight nothing looks at roots"),
         ("src/observe.rs", "without insight nothing keeps descriptors"),
         ("src/observe/spare_descriptors.rs", "descriptors on Unix, and how many there may be"),
         ("src/insight/flight_recorder.rs", "signals on Unix, where the module for them is on"),

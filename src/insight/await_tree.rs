@@ -11,7 +11,7 @@ use self::traced::{Answer, Request, Traced};
 use super::task_list::TaskList;
 use crate::engine::task::{Polled, TaskId, current};
 use crate::impls::impl_error;
-use crate::observe::simulation::Root;
+use crate::observe::simulation::SimulatedRoot;
 use crate::runtime::Handle;
 use crate::short::{end, short};
 use std::collections::HashMap;
@@ -186,7 +186,7 @@ pub(super) fn trees(handle: &Handle, tasks: &[TaskId], limit: Duration) -> Vec<A
 
 /// Where the future of a `block_on` waits in a simulation, as a tree of a task is written. `may_go_on`: it
 /// was woken, or a waker of it was somewhere, before this poll.
-pub(super) fn words_of_root(root: &Root, may_go_on: bool, limit: Duration) -> String {
+pub(super) fn words_of_root(root: &SimulatedRoot, may_go_on: bool, limit: Duration) -> String {
     let id = TaskId::next();
     let symbols = Symbols::load();
     let mut words = String::from("root, the future of block_on, ");

@@ -14,7 +14,8 @@ use self::listen_address::{ALLOWED, listen_addresses};
 use self::privileges::has_raised_privileges;
 use super::await_tree::words_of_root;
 use super::server::{Builder, Server, say};
-use crate::observe::simulation::{Root, Simulation};
+use crate::observe::simulation::{SimulatedRoot, Simulation};
+use crate::runtime::watched::roots_of;
 use crate::runtime::weak_handle::WeakHandle;
 use crate::runtime::{Handle, invalid};
 use crate::short::cut;
@@ -46,8 +47,8 @@ pub(crate) fn show(handle: &Handle) {
     simulation.offer(WeakHandle::new(handle), |runtime| {
         if let Some(handle) = runtime.upgrade() {
             eprintln!("{}", handle.dump_with_trees(LONGEST_LOOK));
-            let number = handle.observer().map(|observer| observer.number());
-            for (root, may_go_on) in number.map(Root::of_runtime).into_iter().flatten() {
+            let roots = roots_of(handle.id()).into_iter();
+            for (root, may_go_on) in roots.filter_map(|it| SimulatedRoot::look(&it.simulated)) {
                 eprintln!("{}", words_of_root(&root, may_go_on, LONGEST_LOOK));
             }
         }

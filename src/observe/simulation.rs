@@ -19,10 +19,8 @@ mod root;
 use crate::engine::scheduler::TaskEvent;
 use crate::engine::task::header::FutureType;
 use crate::engine::task::{Polled, RunningTask};
-pub(crate) use root::Root;
+pub(crate) use root::SimulatedRoot;
 use std::ffi::c_void;
-use std::future::poll_fn;
-use std::pin::Pin;
 
 /// What is asked for: "litensim" in ASCII. `sim/src/interpose/task.rs` answers it.
 #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
@@ -57,6 +55,9 @@ type Look = unsafe extern "C" fn(*const c_void);
 pub(crate) struct Simulation(Option<&'static Calls>);
 
 impl Simulation {
+    /// Tells nothing.
+    pub(crate) const NONE: Self = Self(None);
+
     pub(crate) fn of_process() -> Self {
         let calls = std::ptr::with_exposed_provenance::<Calls>(address());
         // SAFETY: the address is null, or the simulation has answered the key, with that of a static of this
@@ -94,20 +95,10 @@ impl Simulation {
         }
     }
 
-    /// Polls `root`, of the runtime with this number, and announces each poll. A root that waits by yielding
-    /// makes no call to the system: the thread that it waits for would never get its turn.
-    pub(crate) async fn with_root<F: Future + ?Sized>(
-        self,
-        runtime: usize,
-        mut root: Pin<&mut F>,
-    ) -> F::Output {
-        let mut known = None;
-        poll_fn(|cx| {
-            self.tell(ROOT, 0, "", 0);
-            let known = known.get_or_insert_with(|| Root::begin(runtime, cx.waker()));
-            known.poll(|cx| root.as_mut().poll(cx))
-        })
-        .await
+    /// The thread is about to poll the future of a `block_on`. A root that waits by yielding makes no call to
+    /// the system: the thread that it waits for would never get its turn.
+    pub(crate) fn root_is_polled(self) {
+        self.tell(ROOT, 0, "", 0);
     }
 
     /// `print` is called with `subject` when the run is to be looked at.

@@ -1,7 +1,14 @@
 //! Polling a root future on the calling thread.
+//!
+//! What polls the future that is given to `block_on`, and runs tasks meanwhile, does not know its type. So it
+//! is compiled once with this crate, and not again in each program and for each type of root. A program that
+//! is built in debug, with optimised dependencies, polls its root by optimised code; and a large output is
+//! moved from here to the caller of `block_on`, and nowhere else. The price is one call through a pointer per
+//! poll.
 
 use super::local_thread::{is_in_local, runs_local};
 use super::tokio_context;
+use super::watched::WatchedRoot;
 use crate::engine::driver::Driver;
 use crate::engine::park::{Parker, Unpark, Unparker};
 use crate::engine::scheduler::{self, Presence, Shared};
@@ -9,8 +16,10 @@ use crate::engine::scoped::replaced;
 use crate::engine::sync_shim::{Arc, clock, modelled_thread_local, thread, thread_local};
 use crate::engine::task::budget;
 use crate::engine::tokio_note::NOTE;
+use pin_project_lite::pin_project;
 use std::cell::Cell;
 use std::future::Future;
+use std::mem;
 use std::pin::{Pin, pin};
 use std::ptr;
 use std::task::{Context, Poll, Wake, Waker};
@@ -113,6 +122,80 @@ pub(crate) fn wait_outside<F: Future>(what: &str, future: F) -> F::Output {
 pub fn may_block() -> bool {
     !(scheduler::is_polling() || runs_local() || IN_ROOT.get())
 }
+
+/// A root without its type, in the frame of `block_on`.
+pub(super) type AnyRoot<'a> = Pin<&'a mut (dyn Future<Output = ()> + 'a)>;
+
+pin_project! {
+    /// Polls a root, and puts its output into the frame of `block_on`.
+    ///
+    /// The root is dropped by the poll that ends it, also by one that panics: its destructor belongs to the
+    /// runtime as all of it does, which the thread has left when `block_on` returns. It has no budget: what
+    /// it drains must not find refused what the last poll has left none for.
+    struct RootFuture<'a, F: Future> {
+        #[pin]
+        root: Option<F>,
+        output: &'a mut Poll<F::Output>,
+        watched: WatchedRoot,
+    }
+}
+
+impl<F: Future> Future for RootFuture<'_, F> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.project();
+        let mut over = Over(this.root);
+        let root = over.0.as_mut().as_pin_mut().expect("a root that is ready is not polled again");
+        **this.output = this.watched.poll(cx, |cx| root.poll(cx));
+        if this.output.is_pending() {
+            mem::forget(over);
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }
+}
+
+/// Drops the root.
+struct Over<'a, F>(Pin<&'a mut Option<F>>);
+
+impl<F> Drop for Over<'_, F> {
+    fn drop(&mut self) {
+        budget::unlimited(|| self.0.set(None));
+    }
+}
+
+/// The root of `future`, which leaves its output in `output`. If a task of tokio blocks on it, it has no
+/// budget of that task. `watched` shows it to observers.
+pub(super) fn root<'a, F: Future>(
+    future: F,
+    output: &'a mut Poll<F::Output>,
+    watched: WatchedRoot,
+) -> impl Future<Output = ()> + use<'a, F> {
+    RootFuture { root: Some(tokio_context::without_budget(future)), output, watched }
+}
+
+/// Evaluates `$poll`, which polls the root `$root` of the future until it is ready, and gives the output of
+/// the future. `$watched` shows the root to observers. No function, because a panic of `$poll` points at the caller of the
+/// function that this stands in.
+macro_rules! block_on {
+    ($future:ident: $F:ty, $watched:expr, |$root:ident| $poll:expr) => {{
+        let watched = $watched;
+        $crate::runtime::door::boxed_if_large!(root $future: $F => {
+            let mut output = ::std::task::Poll::Pending;
+            {
+                let root = $crate::runtime::block_on::root($future, &mut output, watched);
+                let $root = ::std::pin::pin!(root);
+                $poll;
+            }
+            match output {
+                ::std::task::Poll::Ready(output) => output,
+                ::std::task::Poll::Pending => unreachable!("the root is ready"),
+            }
+        })
+    }};
+}
+pub(super) use block_on;
 
 /// The root's waker: unparks the thread, which may sleep in the seat of the driver if it drives (drive.rs).
 ///

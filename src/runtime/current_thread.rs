@@ -53,11 +53,10 @@
 //! threads of the blocking pool, where a program that counts on its one thread does not expect them; tokio
 //! does not do it either.
 
-use super::block_on::{self, PresenceGuard};
+use super::block_on::{self, AnyRoot, PresenceGuard};
 use super::drive::{AroundSleeps, OthersIdle, drive};
 use super::local::{LocalShared, Placed, SendExecutor};
 use super::local_thread::in_local;
-use super::root_future::AnyRoot;
 use crate::engine::driver::Driver;
 use crate::engine::scheduler::{AwakeThreads, Presence};
 use crate::engine::sync_shim::Arc;

@@ -1,6 +1,6 @@
 //! A handle to a runtime: cheap to clone, for any thread, outlives the runtime without harm.
 
-use super::block_on::{self, PresenceGuard};
+use super::block_on::{self, AnyRoot, PresenceGuard, block_on};
 use super::blocking_task::{BlockingJob, BlockingTasks, RunningJob};
 use super::current_thread::CurrentThread;
 use super::door::{boxed_if_large, is_large};
@@ -10,10 +10,9 @@ use super::local::{LocalShared, Settled};
 use super::local_thread;
 use super::metrics::RuntimeMetrics;
 use super::pinned::Pinned;
-use super::root_future::{AnyRoot, block_on};
 use super::tokio_context;
 use super::tokio_words;
-use super::watched;
+use super::watched::{self, WatchedRoot};
 use crate::engine::blocking;
 use crate::engine::driver::Driver;
 use crate::engine::park::Parker;
@@ -27,6 +26,7 @@ use crate::engine::wakers;
 use crate::engine::wakers::Signal;
 use crate::impls::impl_unwind_safe;
 use crate::observe::Observer;
+use crate::observe::simulation::Simulation;
 use crate::observe::slow_polls::SlowPolls;
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -240,7 +240,14 @@ impl Handle {
     /// runtime and drives it, wherever there: in the future or in a waker. If `future` panics.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        block_on!(future: F, self.id(), |root| self.poll_root(root, false))
+        block_on!(future: F, self.watched_root(), |root| self.poll_root(root, false))
+    }
+
+    /// Shows the future of a `block_on`, which the caller has called.
+    #[track_caller]
+    pub(super) fn watched_root(&self) -> WatchedRoot {
+        let simulation = self.observer().map_or(Simulation::NONE, |observer| observer.simulation());
+        WatchedRoot::new(self.id(), Location::caller(), simulation)
     }
 
     /// Polls `root` until it is ready. If it `drives`, which is for
@@ -251,17 +258,9 @@ impl Handle {
         self.refuse_where_it_runs("block_on");
         let _entered = self.enter();
         tokio_words::explained(|| match &self.inner.flavor {
-            Flavor::MultiThread { scheduler, observer, .. } => {
+            Flavor::MultiThread { scheduler, .. } => {
                 let present = PresenceGuard::begin(scheduler);
-                let simulation = observer.simulation();
-                scheduler::enter_root(scheduler, || {
-                    if simulation.is_there() {
-                        let root = simulation.with_root(observer.number(), root);
-                        block_on::run(pin!(root), present.0.clone());
-                    } else {
-                        block_on::run(root, present.0.clone());
-                    }
-                });
+                scheduler::enter_root(scheduler, || block_on::run(root, present.0.clone()));
                 // What this thread has run itself, such as a `LocalSet`, has woken no worker.
                 scheduler.rouse_to_trim();
             }

@@ -1,13 +1,12 @@
 //! A runtime on one thread: a [`LocalExecutor`] with a driver of its own.
 
 use super::RuntimeMetrics;
-use super::block_on::refuse_in_task;
+use super::block_on::{AnyRoot, block_on, refuse_in_task};
 use super::context::EnterGuard;
 use super::door::boxed_if_large;
 use super::drive::{OthersIdle, drive};
 use super::handle::Handle;
 use super::local::LocalExecutor;
-use super::root_future::{AnyRoot, block_on};
 use super::tokio_words;
 use crate::engine::task::origin::Origin;
 use crate::engine::task::{JoinHandle, RunningTask};
@@ -78,7 +77,7 @@ impl LocalRuntime {
     /// If called inside a task. If `future` panics.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        block_on!(future: F, self.handle.id(), |root| self.run(root))
+        block_on!(future: F, self.handle.watched_root(), |root| self.run(root))
     }
 
     #[track_caller]

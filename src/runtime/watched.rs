@@ -1,43 +1,85 @@
 //! What no runtime owns and a page shows all the same: the futures in `block_on`, and local executors that
 //! the program makes, such as a [`LocalSet`](super::LocalSet).
 //!
-//! Both enter a list of the process, with the runtime that they belong to, and leave it when they end: a lock
-//! for each call of `block_on`, and none for a poll. A future in `block_on` counts its polls in the list's
-//! entry, so that an observer sees whether it is in one, and for how long.
+//! A thread that calls `block_on` for the first time enters a record into a list of the process, and keeps it
+//! until the thread ends. Each later call borrows the record: it says in it which runtime the call belongs
+//! to, and counts the polls of its future there, so that an observer sees whether it is in one, and for how
+//! long. A call inside another one has a record of its own. Nothing is kept where nothing can look, which is
+//! without the feature `insight`.
+//!
+//! An executor enters another list when it is made, and leaves it when it ends.
 
 use super::id::Id;
 use super::local::LocalShared;
 use crate::engine::scheduler::thread_number;
 use crate::engine::sync_shim::{Arc, StaticMutex, thread_local};
-use std::cell::Cell;
+use crate::observe::simulation::{SimulatedRoot, Simulation};
+use std::cell::RefCell;
 use std::panic::Location;
+use std::sync::Weak;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
 
-static ROOTS: StaticMutex<Vec<std::sync::Arc<Root>>> = StaticMutex::new(Vec::new());
+/// The records of all threads.
+static RECORDS: StaticMutex<Vec<std::sync::Arc<Record>>> = StaticMutex::new(Vec::new());
 static EXECUTORS: StaticMutex<Vec<(Id, Arc<LocalShared>)>> = StaticMutex::new(Vec::new());
 
 thread_local! {
-    /// The system's number of the thread, once it has been asked for.
-    static THREAD: Cell<Option<u32>> = const { Cell::new(None) };
+    static FREE: Free = const { Free(RefCell::new(Vec::new())) };
 }
 
-/// A future in `block_on`.
-#[derive(Debug)]
-pub(crate) struct Root {
-    pub(crate) runtime: Id,
+/// The records of this thread that no `block_on` has, that of the outermost one last.
+struct Free(RefCell<Vec<std::sync::Arc<Record>>>);
+
+impl Drop for Free {
+    fn drop(&mut self) {
+        self.0.get_mut().iter().for_each(Record::leave_list);
+    }
+}
+
+/// What an observer sees of the futures that a thread gives to `block_on`, one after the other.
+struct Record {
     /// The system's number of the thread.
-    pub(crate) thread: u32,
-    /// The call of `block_on`.
-    pub(crate) called_at: &'static Location<'static>,
+    thread: u32,
     /// How many polls have begun, and how many have ended: odd in a poll.
     steps: AtomicU64,
+    /// `None` between two calls. Other threads take this lock only while they look. It is not one that models
+    /// follow: nothing is decided by it.
+    call: StaticMutex<Option<Call>>,
 }
 
-impl Root {
-    /// How many polls have begun and ended, if it is being polled.
-    pub(crate) fn poll(&self) -> Option<u64> {
-        // Ordering: Relaxed, a number for people.
-        Some(self.steps.load(Ordering::Relaxed)).filter(|steps| steps % 2 == 1)
+/// A call of `block_on`.
+#[derive(Clone)]
+struct Call {
+    runtime: Id,
+    called_at: &'static Location<'static>,
+    /// Since the first poll in a simulation.
+    simulated: Weak<SimulatedRoot>,
+}
+
+impl Record {
+    /// One that this thread has left, or a new one.
+    fn take() -> std::sync::Arc<Self> {
+        // In the destructor of a thread-local the list may be gone. The record lives as long as the call then.
+        let left = FREE.try_with(|free| free.0.borrow_mut().pop());
+        left.ok().flatten().unwrap_or_else(|| {
+            let (steps, call) = (AtomicU64::new(0), StaticMutex::new(None));
+            let record = std::sync::Arc::new(Self { thread: thread_number(), steps, call });
+            RECORDS.lock().push(record.clone());
+            record
+        })
+    }
+
+    fn give_back(self: std::sync::Arc<Self>) {
+        *self.call.lock() = None;
+        let kept = FREE.try_with(|free| free.0.borrow_mut().push(self.clone()));
+        if kept.is_err() {
+            self.leave_list();
+        }
+    }
+
+    fn leave_list(self: &std::sync::Arc<Self>) {
+        RECORDS.lock().retain(|record| !std::sync::Arc::ptr_eq(record, self));
     }
 
     fn step(&self) {
@@ -46,47 +88,90 @@ impl Root {
     }
 }
 
-/// Keeps a future in the list, until it is dropped.
-pub(super) struct Listed(std::sync::Arc<Root>);
+/// Shows a future in `block_on` to observers, until this is dropped.
+pub(super) struct WatchedRoot {
+    /// `None` without insight.
+    record: Option<std::sync::Arc<Record>>,
+    simulation: Simulation,
+    simulated: Option<std::sync::Arc<SimulatedRoot>>,
+}
 
-impl Listed {
-    pub(super) fn new(runtime: Id, called_at: &'static Location<'static>) -> Self {
-        let thread = THREAD.get().unwrap_or_else(|| {
-            let thread = thread_number();
-            THREAD.set(Some(thread));
-            thread
+impl WatchedRoot {
+    pub(super) fn new(
+        runtime: Id,
+        called_at: &'static Location<'static>,
+        simulation: Simulation,
+    ) -> Self {
+        let record = cfg!(feature = "insight").then(|| {
+            let record = Record::take();
+            *record.call.lock() = Some(Call { runtime, called_at, simulated: Weak::new() });
+            record
         });
-        let steps = AtomicU64::new(0);
-        let root = std::sync::Arc::new(Root { runtime, thread, called_at, steps });
-        ROOTS.lock().push(root.clone());
-        Self(root)
+        Self { record, simulation, simulated: None }
     }
 
-    /// Says that the future is being polled, until the result is dropped.
-    pub(super) fn polled(&self) -> impl Sized + use<'_> {
-        struct Poll<'a>(&'a Root);
-        impl Drop for Poll<'_> {
+    /// Calls `poll`, which polls the future.
+    pub(super) fn poll<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        /// Counts the end of a poll, also of one that panics.
+        struct End<'a>(&'a Record);
+        impl Drop for End<'_> {
             fn drop(&mut self) {
                 self.0.step();
             }
         }
-        self.0.step();
-        Poll(&self.0)
-    }
-}
-
-impl Drop for Listed {
-    fn drop(&mut self) {
-        let mut roots = ROOTS.lock();
-        if let Some(place) = roots.iter().position(|root| std::sync::Arc::ptr_eq(root, &self.0)) {
-            roots.swap_remove(place);
+        self.simulation.root_is_polled();
+        let Some(record) = &self.record else { return poll(cx) };
+        record.step();
+        let _end = End(record);
+        if !self.simulation.is_there() {
+            return poll(cx);
         }
+        let simulated = self.simulated.get_or_insert_with(|| {
+            let simulated = SimulatedRoot::new(cx.waker());
+            if let Some(call) = &mut *record.call.lock() {
+                call.simulated = std::sync::Arc::downgrade(&simulated);
+            }
+            simulated
+        });
+        simulated.poll(poll)
     }
 }
 
-/// The futures in a `block_on` of that runtime.
-pub(crate) fn roots_of(runtime: Id) -> Vec<std::sync::Arc<Root>> {
-    ROOTS.lock().iter().filter(|root| root.runtime == runtime).cloned().collect()
+impl Drop for WatchedRoot {
+    fn drop(&mut self) {
+        self.record.take().map(Record::give_back);
+    }
+}
+
+/// A future in `block_on`, as it was when an observer looked.
+pub(crate) struct Root {
+    /// The address of its record, which is never followed.
+    pub(crate) address: usize,
+    /// The system's number of the thread.
+    pub(crate) thread: u32,
+    /// The call of `block_on`.
+    pub(crate) called_at: &'static Location<'static>,
+    /// How many polls have begun and ended on this record, if the future is being polled.
+    pub(crate) poll: Option<u64>,
+    pub(crate) simulated: Weak<SimulatedRoot>,
+}
+
+/// The futures in a `block_on` of that runtime. Of two on one thread, the inner one comes later.
+pub(crate) fn roots_of(runtime: Id) -> Vec<Root> {
+    let records = RECORDS.lock();
+    let roots = records.iter().filter_map(|record| {
+        let Call { called_at, simulated, .. } =
+            record.call.lock().clone().filter(|call| call.runtime == runtime)?;
+        // Ordering: Relaxed, a number for people.
+        let poll = Some(record.steps.load(Ordering::Relaxed)).filter(|steps| steps % 2 == 1);
+        let address = std::sync::Arc::as_ptr(record).addr();
+        Some(Root { address, thread: record.thread, called_at, poll, simulated })
+    });
+    roots.collect()
 }
 
 /// Enters an executor as one of that runtime.

@@ -151,8 +151,8 @@ impl BlockedThreads {
         };
         let roots = roots_of(handle.id());
         for root in &roots {
-            if let Some(poll) = root.poll() {
-                stays(Key::Root(address(root)), poll, Some(root.thread));
+            if let Some(poll) = root.poll {
+                stays(Key::Root(root.address), poll, Some(root.thread));
             }
         }
         for executor in handle.executors() {
@@ -182,8 +182,8 @@ impl BlockedThreads {
         // Only those of executors are there yet, which name tasks or say that nothing polls them.
         let blames_task = |found: &Finding| matches!(found, Finding::BlockedThread(_));
         let is_explained = found.iter().any(|(_, found)| blames_task(found));
-        let root = |root: &std::sync::Arc<Root>| {
-            let stay = self.stay(Key::Root(address(root)), root.poll()?)?;
+        let root = |root: &Root| {
+            let stay = self.stay(Key::Root(root.address), root.poll?)?;
             let called_at = Some(root.called_at);
             self.told(now, slow, stay, None, called_at, None)
         };
@@ -248,12 +248,8 @@ impl BlockedThreads {
     }
 }
 
-fn address(root: &std::sync::Arc<Root>) -> usize {
-    std::sync::Arc::as_ptr(root).addr()
-}
-
 /// The thread that polls all tasks of a runtime without workers, if only one is in `block_on`.
-fn only_thread(roots: &[std::sync::Arc<Root>]) -> Option<u32> {
+fn only_thread(roots: &[Root]) -> Option<u32> {
     match roots {
         [root] => Some(root.thread),
         _ => None,

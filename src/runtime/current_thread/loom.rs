@@ -7,9 +7,11 @@ use crate::engine::park::loom::waker_of;
 use crate::engine::scheduler::Sleeps;
 use crate::engine::sync_shim::{Mutex, thread};
 use crate::engine::wakers::loom::Awaited;
+use crate::observe::simulation::Simulation;
 use crate::runtime::Id;
+use crate::runtime::block_on::block_on;
 use crate::runtime::block_on::loom::forget_habit;
-use crate::runtime::root_future::block_on;
+use crate::runtime::watched::WatchedRoot;
 use std::panic::Location;
 use std::task::{Context, Waker};
 
@@ -19,7 +21,8 @@ fn new() -> CurrentThread {
 
 fn block_on_root<F: Future>(runtime: &CurrentThread, root: F) -> F::Output {
     let around = AroundSleeps { sleeps: &Sleeps::default(), hooks: None };
-    block_on!(root: F, Id::next(), |root| runtime.block_on(around, &|| true, root))
+    let watched = WatchedRoot::new(Id::next(), Location::caller(), Simulation::NONE);
+    block_on!(root: F, watched, |root| runtime.block_on(around, &|| true, root))
 }
 
 /// Spawns a task that wakes what waits for `awaited`.

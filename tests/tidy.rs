@@ -198,7 +198,7 @@ const UNSAFE: Confined = Confined {
     words: &["unsafe", "allow(unsafe_code)"],
     homes: &[
         ("src/engine/scoped.rs", "a thread-local that lends a reference for the length of a call"),
-        ("src/engine/task/running.rs", "a place in the source, behind an atomic pointer"),
+        ("src/engine/task/current.rs", "a place in the source, behind an atomic pointer"),
         ("src/engine/recycler.rs", "uninitialised memory, linked while it is free"),
         ("src/engine/wakers/wait_list.rs", "links inside the futures that wait"),
         ("src/sync/guarded", "data behind permits, and pointers into it"),
@@ -272,7 +272,7 @@ const CLOCK: Confined = Confined {
         ("src/runtime/blocking_task.rs", "since when a job waits, and since when it runs"),
         ("src/engine/scheduler/lifecycle.rs", "when the system has had no thread to give"),
         ("src/observe", "when what is kept has happened, and when the next sample comes"),
-        ("src/engine/scheduler/count.rs", "how long a thread was busy, twice per sleep"),
+        ("src/engine/scheduler/slots.rs", "how long a thread was busy, twice per sleep"),
         (
             "src/engine/scheduler/watchdog.rs",
             "how long workers have been in one poll, once per look",
@@ -325,7 +325,7 @@ const THREAD_LOCALS: Confined = Confined {
         ("src/engine/task/current.rs", "the task being polled, and what is left of its turn"),
         ("src/task/local_key.rs", "one slot per task-local key"),
         ("src/insight/await_tree/traced.rs", "what a traced poll on this thread notes"),
-        ("src/engine/task/id.rs", "a range of ids per thread"),
+        ("src/engine/task/origin.rs", "a range of ids per thread"),
         ("src/engine/recycler.rs", "the memory that each thread keeps"),
         ("src/engine/rng.rs", "the random numbers of code that may run on any thread"),
         ("src/engine/blocking.rs", "when a thread of the pool is through with its thread-locals"),

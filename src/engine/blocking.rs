@@ -1,10 +1,9 @@
 //! A bounded pool of threads for work that blocks (files, name resolution, long computations).
 //!
-//! The pool knows nothing of tasks: it runs [`Job`]s. Three parts:
+//! The pool knows nothing of tasks: it runs [`Job`]s. Two parts:
 //! * `pool_state.rs`, pure: the queue and the counts; decides which thread starts, runs a job, waits or ends.
-//! * `locked_state.rs`: the state under its lock, the signals, and the loop of a thread. The loom models
-//!   drive this part.
-//! * this file: real threads, with names, an idle time, and an owner that joins them.
+//! * this file: the state under its lock, the signals, and the loop of a thread, which the loom models drive;
+//!   and real threads, with names, an idle time, and an owner that joins them.
 //!
 //! A thread is started when a job finds no free thread, up to the maximum, and ends after an idle time. The
 //! queue is unbounded, because a bounded one would have to block the caller, which is a worker. The number of
@@ -34,24 +33,51 @@
 //! Rejected: a condition variable per thread, to wake the one that slept least and so let the others time
 //! out sooner (more state for a pool that is idle most of the time); and starting the threads beforehand
 //! (most programs never need one).
+//!
+//! # No job is left lying while a thread waits
+//!
+//! Jobs and threads meet in the [`PoolState`] under its lock ([`LockedState`]). Say that a free thread is
+//! *asleep* if it is in the wait of `work`, and *under way* if it has left that wait (by signal, by timeout,
+//! for no reason) and does not hold the lock yet. Claim: whenever no thread holds the lock,
+//!
+//! > if a thread is asleep, at least as many threads are under way as jobs are queued.
+//!
+//! * A thread falls asleep only if the queue is empty: holds.
+//! * A job is queued while a thread is asleep: by the claim all queued jobs have a thread under way, and
+//!   the sleeper is free besides, so free > queued, so `submit` answers `Signal`. The signal is sent under
+//!   the lock, and moves a thread from asleep to under way: one more job, one more thread. If no thread
+//!   is asleep, the claim says nothing.
+//! * A thread under way gets the lock: it takes a job (one less of each), or the queue is empty (holds with
+//!   any number).
+//! * A busy or a new thread gets the lock and takes a job: one job less.
+//! * A start fails: neither side changes, because a thread that has not begun is not under way.
+//! * The close signals every thread, so none is asleep while jobs are left, those that it cancels included;
+//!   and none falls asleep after it.
+//!
+//! So a signal carries no information of its own: what it announces is in the `PoolState`. A thread that
+//! times out at the moment a job is queued is under way: if it gets the lock first it ends, `submit` no
+//! longer counts on it, and the job gets a thread of its own; if `submit` comes first the thread finds the
+//! job in spite of the timeout. A signal that finds no thread asleep is not missed either: it can find none
+//! only if all free threads are under way.
+//!
+//! And if no thread is asleep? Then all free threads are under way or being started, all others are busy,
+//! and each of them looks at the queue before it sleeps or ends. `loom.rs` plays this through.
 
-mod locked_state;
 mod pool_state;
 
-use crate::engine::sync_shim::Mutex;
 use crate::engine::sync_shim::thread::{self, JoinHandle};
-use crate::engine::sync_shim::thread_local;
+use crate::engine::sync_shim::{Condvar, Mutex, MutexGuard, thread_local};
 use crate::engine::thread_name::ThreadName;
+use crate::engine::{recycler, wakers};
 use crate::impls::impl_debug;
-use locked_state::LockedState;
-pub(crate) use pool_state::Job;
-use pool_state::Submitted;
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::fmt;
-use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use std::{fmt, io};
+
+pub(crate) use pool_state::Job;
+use pool_state::{NextStep, PoolState, Submitted};
 
 /// Wraps the whole life of a thread: the runtime enters its context here. Calls its argument once, to do the
 /// thread's work.
@@ -339,6 +365,115 @@ impl<J: Job> Drop for ThreadGuard<'_, J> {
             self.pool.locked.abandon();
             self.end();
         }
+    }
+}
+
+/// The [`PoolState`] behind its lock, and the signals that threads wait for.
+struct LockedState<J> {
+    state: Mutex<PoolState<J>>,
+    /// There is a job for one thread, or the pool was closed. Signalled under the lock.
+    work: Condvar,
+    /// A thread was let go.
+    gone: Condvar,
+}
+
+impl<J: Job> LockedState<J> {
+    fn new(max_threads: usize) -> Self {
+        Self {
+            state: Mutex::new(PoolState::new(max_threads)),
+            work: Condvar::new(),
+            gone: Condvar::new(),
+        }
+    }
+
+    /// The loop of a thread: runs jobs until it is let go.
+    ///
+    /// `wait` gives up the lock until `work` is signalled or the thread's idle time is over, and says
+    /// whether the latter was the case.
+    fn serve<'a>(
+        &'a self,
+        mut wait: impl FnMut(MutexGuard<'a, PoolState<J>>) -> (MutexGuard<'a, PoolState<J>>, bool),
+    ) {
+        let mut state = self.state.lock();
+        let mut timed_out = false;
+        loop {
+            state = match state.next_step(timed_out) {
+                NextStep::Run(job) => self.unlocked(state, || job.run()),
+                NextStep::Cancel(job) => self.unlocked(state, || job.cancel()),
+                NextStep::Wait if recycler::is_kept_here() => {
+                    // There may be many threads, and each would keep memory for as long as it waits.
+                    drop(state);
+                    recycler::trim_here();
+                    state = self.state.lock();
+                    continue;
+                }
+                NextStep::Wait => {
+                    (state, timed_out) = wait(state);
+                    continue;
+                }
+                NextStep::End => break,
+            };
+            timed_out = false;
+        }
+        self.gone.notify_all();
+    }
+
+    /// Ends a job, without the lock.
+    fn unlocked<'a>(
+        &'a self,
+        state: MutexGuard<'a, PoolState<J>>,
+        end: impl FnOnce(),
+    ) -> MutexGuard<'a, PoolState<J>> {
+        drop(state);
+        wakers::guard(end);
+        let mut state = self.state.lock();
+        state.finished();
+        state
+    }
+
+    /// Refuses jobs from now on, ends waiting threads, and has the threads cancel what is queued and need not
+    /// run.
+    fn close(&self) {
+        let mut state = self.state.lock();
+        self.work.notify_all();
+        state.close(Job::must_run);
+    }
+
+    /// Cancels what the close has left to threads that come back. For a thread of the pool, in a job.
+    fn cancel_left(&self) {
+        let jobs = self.state.lock().take_cancelled();
+        for job in jobs {
+            wakers::guard(|| job.cancel());
+        }
+    }
+
+    /// A thread exits early: it panicked, or ended without permission.
+    fn abandon(&self) {
+        let jobs = {
+            let mut state = self.state.lock();
+            self.gone.notify_all();
+            state.abandon()
+        };
+        // Without the lock: a job's end may run code that comes back to the pool.
+        for job in jobs {
+            wakers::guard(|| job.cancel());
+        }
+    }
+
+    /// Waits until at most `left` threads are there, or until `deadline`; returns whether that is so.
+    fn wait_for_threads(&self, left: usize, deadline: Option<Instant>) -> bool {
+        let mut state = self.state.lock();
+        while state.threads() > left {
+            match deadline {
+                None => self.gone.wait(&mut state),
+                Some(at) => {
+                    if self.gone.wait_until(&mut state, at).timed_out() {
+                        return state.threads() <= left;
+                    }
+                }
+            }
+        }
+        true
     }
 }
 

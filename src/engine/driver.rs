@@ -6,24 +6,22 @@
 //! | file | what it is |
 //! |---|---|
 //! | `seat` | what the thread in the seat does, and for how long it may sleep |
-//! | `poller` | the system's poller behind its lock |
+//! | `poller` | the system's poller behind its lock, and how a thread that sleeps in it is woken |
 //! | `selector` | the system's selector: mio's, or one without a system for the explored schedules |
-//! | `alarm` | how a thread that sleeps in the poller is woken |
 //! | `alarm_clock` | what ends its sleep at a deadline |
 //! | `registration` | a source's entry with the driver |
 //! | `readiness` | what is known about one source, what waits for it, and the table of all |
 //! | `timers` | the timers of all workers, a wheel for each |
 //! | `wheel` | deadlines in the order of time; pure |
 //! | `coalescing` | when timers that are close together share a turn |
-//! | `clock` | the driver's time |
+//! | `clock` | the driver's time, and the futures that wait until nothing runs and nothing is queued |
 //! | `paused_clock` | what can be done while it stands still |
-//! | `quiescent_points` | the futures that wait until nothing runs and nothing is queued |
 //!
 //! # A turn
 //!
 //! One round of the driver is a *turn*, made by the thread in the *seat* (`SeatGuard::turn`):
 //!
-//! 1. find the earliest timer, announce the sleep (`alarm`), set the clock for its end
+//! 1. find the earliest timer, announce the sleep (`Alarm`), set the clock for its end
 //!    (`alarm_clock`), block in the poller;
 //! 2. write each event into the readiness of its source, and take the wakers of its waiters
 //!    (`readiness`);
@@ -66,13 +64,11 @@
 //! are let go of: a driver that kept their wakers would keep them and, through their registrations,
 //! itself.
 
-mod alarm;
 mod alarm_clock;
 pub(crate) mod clock;
 mod coalescing;
 mod paused_clock;
 mod poller;
-mod quiescent_points;
 pub(crate) mod readiness;
 pub(crate) mod registration;
 pub(crate) mod seat;
@@ -87,9 +83,8 @@ use std::io;
 use std::task::Waker;
 
 use crate::engine::sync_shim::{Arc, Mutex};
-use alarm::Alarm;
-use poller::Seat;
-use quiescent_points::QuiescentPoints;
+use clock::QuiescentPoints;
+use poller::{Alarm, Seat};
 use readiness::Ready;
 use readiness::Sources;
 use selector::{Poll, Registry};

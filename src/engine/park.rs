@@ -141,8 +141,8 @@ impl Parker {
         // Ordering: Acquire on success and on failure pairs with `unpark`'s Release (a token carries what was
         // published before it). No thread acquires the announcement: what its owner has looked at before is
         // ordered elsewhere, for a worker by the idle word (scheduler.rs), for the watchdog by `asleep`, for
-        // a thread that waits for the last task by the count in quiet.rs. A root needs nothing: its waker
-        // always leaves a token.
+        // a thread that waits for the last task by the count in scheduler/shared.rs. A root needs nothing:
+        // its waker always leaves a token.
         let entered =
             self.inner.state.compare_exchange(EMPTY, place, Ordering::Acquire, Ordering::Acquire);
         if entered.is_ok() { AfterAnnounce::Sleep } else { AfterAnnounce::Unparked }

@@ -23,7 +23,7 @@
 //! To follow a wake, read `task/waker.rs`; `TaskRef::wake` in `task/header.rs`, which asks `task/state.rs`,
 //! and then calls `header::schedule` through the table of functions; `Schedule for Shared` in `enqueue.rs`;
 //! and on a worker `worker.rs`. If a worker is to be told, go on with `Shared::tell`, `idle.rs`,
-//! `Shared::unpark`, `park.rs`, and for a worker in the seat `driver/alarm.rs`. The sleeping side is
+//! `Shared::unpark`, `park.rs`, and for a worker in the seat `driver/poller.rs`. The sleeping side is
 //! `worker/work.rs`.
 //!
 //! To follow a spawn, read `src/task/spawn.rs` and `src/runtime/context/native.rs`; `here.rs`, which says
@@ -31,7 +31,7 @@
 //! in `worker.rs`, or `Shared::spawned_outside` in `enqueue.rs`, which queue it.
 //!
 //! To follow a poll, read `Worker::work` in `worker/work.rs`; `worker/next_task.rs`, which takes a task; and
-//! `task/run.rs`, which polls it by way of `task/cell.rs`, and asks `task/state.rs` what follows.
+//! `task/cell.rs`, which polls it, and asks `task/state.rs` what follows.
 //!
 //! To follow the end, read `src/runtime/shutdown.rs`, and "The end" in `lifecycle.rs`.
 //!
@@ -40,22 +40,18 @@
 //! | `worker` | one worker: its loop, where it looks for a task, in which order, and how it parks |
 //! | `policy` | what a worker decides by numbers: which queue is next, how much comes in, what tasks cost |
 //! | `enqueue` | how tasks come into the queues, where each goes, and which worker is told |
-//! | `here` | what the runtime asks of the calling thread |
-//! | `shared` | what all workers share |
+//! | `here` | what the runtime asks of the calling thread; a worker whose task is about to block it |
+//! | `shared` | what all workers share, such as queues; the threads that wait for the last task |
 //! | `idle` | the word that says which workers are parked and which search |
-//! | `shared_queues` | the queues that all workers share |
-//! | `slots` | what others see of one worker |
+//! | `slots` | what others see of one worker, and its counts: tasks, sleeps, how long it was busy |
 //! | `size` | how many workers there are, and how many there should be |
-//! | `count` | what the metrics say of a worker: tasks, sleeps, how long it was busy |
 //! | `probe` | what the threads report to an observer of the scheduler |
 //! | `watchdog` | the driver thread: fetches events while no worker is idle, helps tasks behind long polls |
 //! | `brake` | tasks that compute wait, before the process has used up its quota of processor time |
-//! | `in_place` | a worker whose task blocks the thread, and says so |
 //! | `slice` | how soon the system lets a thread run that has been woken |
 //! | `awake_threads`, `quiescence` | how many threads are awake: a paused clock jumps when none is |
 //! | `threads` | the list of threads, and how far the end has come |
 //! | `lifecycle` | starting, resizing, spares, threads that rest, the end |
-//! | `quiet` | the threads that wait for the last task |
 //!
 //! # Which worker a push wakes
 //!
@@ -134,18 +130,14 @@
 
 mod awake_threads;
 mod brake;
-mod count;
 mod enqueue;
 mod here;
 mod idle;
-mod in_place;
 mod lifecycle;
 mod policy;
 mod probe;
 mod quiescence;
-mod quiet;
 mod shared;
-mod shared_queues;
 mod size;
 mod slice;
 mod slots;
@@ -155,14 +147,14 @@ mod worker;
 
 pub(crate) use awake_threads::AwakeThreads;
 pub(crate) use brake::CpuBudget;
-pub(crate) use count::{Count, SleepHooks, Sleeps, WorkerCounts};
 pub(crate) use here::{
-    Here, enter_root, here, is_polling, report_panic, set_current, wake_together, worker_index,
+    Here, block_in_place, enter_root, here, is_blocked_in_place, is_polling, report_panic,
+    set_current, wake_together, worker_index,
 };
-pub(crate) use in_place::{block_in_place, is_blocked_in_place};
 pub(crate) use probe::{AfterReport, Probe, TaskEvent, WorkerProbe};
 pub(crate) use quiescence::Presence;
 pub(crate) use shared::{Shared, WorkerEntry};
+pub(crate) use slots::{Count, SleepHooks, Sleeps, WorkerCounts};
 pub(crate) use slots::{MAX_WORKERS, thread_number};
 pub(crate) use threads::{SPARES_VARIABLE, ThreadConfig, ThreadSetup};
 pub(crate) use watchdog::LONGEST_PAUSE;

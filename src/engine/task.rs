@@ -16,11 +16,11 @@
 //! registry know it.
 //!
 //! Read `state` first, whose table says what may become of a task. `cell` is the allocation that has the
-//! state, the future and later its output; `header` is its first part, which is the same for all types of
-//! futures, and `run` polls it. Besides the one in a queue (`header::Hot`), the references to it are `waker`
-//! and `join`. `registry` lists the tasks of one owner, `running` says which of them a worker polls.
-//! `current` and `budget` belong to the thread. `origin` is what the caller of a spawn says of the task;
-//! `hooks` are what the user wants to be called, and `hooked` calls them. `waiting` notes what a task waits
+//! state, the future and later its output, and polls it; `header` is its first part, which is the same for
+//! all types of futures. Besides the one in a queue (`header::Hot`), the references to it are `waker`
+//! and `join`. `registry` lists the tasks of one owner. `current` says which task a thread polls, and
+//! `budget` for how long. `origin` is what tells a task from others; `hooks`
+//! are what the user wants to be called, and `hooked` calls them. `waiting` notes what a task waits
 //! for, such as something of a `primitive_kind`, and `traced` hands a poll to an observer that wants to know
 //! where the task waits.
 //!
@@ -33,24 +33,21 @@ pub(crate) mod cell;
 pub(crate) mod current;
 pub(crate) mod header;
 pub(crate) mod hooks;
-mod id;
 mod join;
 pub(crate) mod join_error;
 pub(crate) mod origin;
 pub(crate) mod registry;
-mod run;
-pub(crate) mod running;
 mod state;
 pub(crate) mod traced;
 pub(crate) mod waiting;
 pub(crate) mod waker;
 
+pub use current::RunningTask;
 pub use hooks::TaskMeta;
-pub use id::TaskId;
 pub use join::{AbortHandle, JoinHandle};
 pub(crate) use join::{Ended, JoinEnded};
 pub use join_error::JoinError;
-pub use running::RunningTask;
+pub use origin::TaskId;
 pub(crate) use state::{Mark, Polled};
 pub(crate) use waiting::PrimitiveKind;
 

@@ -1,7 +1,7 @@
 //! One of several tasks of which each waits for the next one.
 
 use super::wait::Wait;
-use crate::engine::task::running::NamedTask;
+use crate::engine::task::current::NamedTask;
 use crate::engine::task::{RunningTask, TaskId};
 use std::fmt;
 use std::panic::Location;

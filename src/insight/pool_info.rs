@@ -2,7 +2,7 @@
 
 use crate::engine::blocking::PoolCounts;
 use crate::engine::task::RunningTask;
-use crate::engine::task::running::NamedTask;
+use crate::engine::task::current::NamedTask;
 use crate::runtime::Handle;
 use crate::runtime::blocking_task::RunningJob;
 use std::fmt;

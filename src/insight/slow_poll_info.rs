@@ -1,7 +1,7 @@
 //! What can be said of a slow poll, also when it is over.
 
 use crate::engine::task::RunningTask;
-use crate::engine::task::running::NamedTask;
+use crate::engine::task::current::NamedTask;
 use crate::runtime::{Handle, SlowPoll, ThreadActivity};
 use std::fmt;
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use super::facts::WorkerFacts;
 use crate::engine::task::RunningTask;
-use crate::engine::task::running::NamedTask;
+use crate::engine::task::current::NamedTask;
 use crate::impls::impl_display;
 use crate::runtime::ThreadActivity;
 use std::fmt;

@@ -21,7 +21,7 @@
 //! queue, and no new event would announce it.
 //!
 //! A connection or a socket for datagrams is registered for writing when a write first says `WouldBlock` or
-//! is short, before the bit is cleared (`driver/registration/write_interest.rs`).
+//! is short, before the bit is cleared (`driver/registration.rs`).
 //!
 //! An operation runs only while its bit is set: a source known to be empty costs no system call. Flushing is
 //! the exception (`poll_first`): what has nothing to flush needs no room. The tick

@@ -13,7 +13,7 @@
 
 use super::record::{Record, Words};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
-use crate::engine::task::running::AtomicLocation;
+use crate::engine::task::current::AtomicLocation;
 use std::iter;
 use std::ops::Range;
 

@@ -2,7 +2,7 @@
 
 use super::thread_activity::ThreadActivity;
 use crate::engine::task::RunningTask;
-use crate::engine::task::running::NamedTask;
+use crate::engine::task::current::NamedTask;
 use std::fmt;
 use std::time::Duration;
 

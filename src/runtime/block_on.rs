@@ -176,8 +176,8 @@ pub(super) fn root<'a, F: Future>(
 }
 
 /// Evaluates `$poll`, which polls the root `$root` of the future until it is ready, and gives the output of
-/// the future. `$watched` shows the root to observers. No function, because a panic of `$poll` points at the caller of the
-/// function that this stands in.
+/// the future. `$watched` shows the root to observers. No function, because a panic of `$poll` points at the
+/// caller of the function that this stands in.
 macro_rules! block_on {
     ($future:ident: $F:ty, $watched:expr, |$root:ident| $poll:expr) => {{
         let watched = $watched;

@@ -60,7 +60,8 @@ struct Call {
 impl Record {
     /// One that this thread has left, or a new one.
     fn take() -> std::sync::Arc<Self> {
-        // In the destructor of a thread-local the list may be gone. The record lives as long as the call then.
+        // In the destructor of a thread-local the list may be gone. The record lives as long as the call
+        // then.
         let left = FREE.try_with(|free| free.0.borrow_mut().pop());
         left.ok().flatten().unwrap_or_else(|| {
             let (steps, call) = (AtomicU64::new(0), StaticMutex::new(None));

@@ -7,7 +7,7 @@
 //! deadlock: nothing else would ever end that thread.
 
 use super::Job;
-use super::locked_state::LockedState;
+use super::LockedState;
 use super::pool_state::Submitted;
 use crate::engine::sync_shim::{Arc, both_ways, thread};
 // Not loom's: the counts are read after every thread was joined, and each modelled access multiplies the

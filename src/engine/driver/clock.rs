@@ -10,11 +10,22 @@
 //! the same way. The flag is the process's and not the driver's, so that it is found without a pointer; once
 //! any clock of the process has been stopped, each reading asks its own clock, under that clock's lock.
 //! Rejected: a flag per driver, which `Instant::now` would have to look for in a thread-local.
-
-use std::sync::atomic::Ordering;
-use std::time::Instant;
+//!
+//! # Quiescent points
+//!
+//! Futures may wait until the runtime is quiescent while its clock stands still: nothing runs, and nothing is
+//! queued.
+//!
+//! The code that runs the driver says when ([`QuiescentPoints::begin`]). It also says so after too long a
+//! wait, and when the clock goes on, so that no future waits for ever. Each time is counted. Quiescence is
+//! over as soon as a future is woken, so a future compares counts, and does not ask whether it is quiescent
+//! now.
 
 use crate::engine::sync_shim::{self, Mutex, ProcessFlag};
+use crate::engine::wakers::WaitList;
+use std::sync::atomic::Ordering;
+use std::task::{Poll, Waker};
+use std::time::Instant;
 
 /// Some clock of this process has been stopped.
 static EVER_STOPPED: ProcessFlag = ProcessFlag::new(false);
@@ -166,9 +177,46 @@ impl Clock {
     }
 }
 
+/// The quiescent points of one driver, while its clock stands still.
+pub(crate) struct QuiescentPoints {
+    /// Beside the futures: how many points have begun.
+    waiting: WaitList<u64>,
+}
+
+impl QuiescentPoints {
+    pub(super) fn new() -> Self {
+        Self { waiting: WaitList::new(0) }
+    }
+
+    /// How many there have been.
+    pub(crate) fn count(&self) -> u64 {
+        *self.waiting.lock()
+    }
+
+    /// Ready when there have been more than `seen`.
+    pub(crate) async fn wait(&self, seen: u64) {
+        let is_over = |count: u64| if count > seen { Poll::Ready(()) } else { Poll::Pending };
+        self.waiting.wait(0, |count| is_over(**count)).await;
+    }
+
+    pub(crate) fn is_awaited(&self) -> bool {
+        !self.waiting.lock().is_empty()
+    }
+
+    /// Begins a quiescent point: moves the wakers of all waiting futures into `wakes`.
+    pub(crate) fn begin(&self, wakes: &mut Vec<Waker>) {
+        let mut waiting = self.waiting.lock();
+        *waiting += 1;
+        waiting.take_matching(wakes, |_| true);
+    }
+}
+
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::*;
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::Context;
     use std::time::Duration;
 
     const HOUR: Duration = Duration::from_secs(3_600);
@@ -233,5 +281,30 @@ mod tests {
         one.advance(|at| at + HOUR).expect("it stands");
         assert!(other.now() < one.now());
         assert!(!other.is_stopped());
+    }
+
+    #[test]
+    fn a_quiescent_point_wakes_each_waiter_once_and_is_seen_by_those_that_waited() {
+        let (quiescent_points, mut wakes) = (QuiescentPoints::new(), Vec::new());
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut waiting = pin!(quiescent_points.wait(quiescent_points.count()));
+        assert!(waiting.as_mut().poll(&mut cx).is_pending());
+        assert!(waiting.as_mut().poll(&mut cx).is_pending(), "polled for another reason");
+        assert!(quiescent_points.is_awaited());
+        quiescent_points.begin(&mut wakes);
+        assert_eq!(wakes.len(), 1);
+        assert!(!quiescent_points.is_awaited());
+        assert!(waiting.as_mut().poll(&mut cx).is_ready());
+        let mut next = pin!(quiescent_points.wait(quiescent_points.count()));
+        assert!(next.as_mut().poll(&mut cx).is_pending(), "this one is for the next");
+    }
+
+    #[test]
+    fn a_future_that_is_dropped_waits_for_no_quiescent_point() {
+        let quiescent_points = QuiescentPoints::new();
+        let mut waiting = Box::pin(quiescent_points.wait(0));
+        assert!(waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        drop(waiting);
+        assert!(!quiescent_points.is_awaited());
     }
 }

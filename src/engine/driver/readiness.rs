@@ -49,29 +49,27 @@
 //! drops a waiter.
 
 mod ready;
-mod waiters;
 
 #[cfg(all(test, liten_loom))]
 mod loom;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;
 
-use std::future::Future;
-use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
-
 use crate::engine::ended::ended;
 use crate::engine::slab::{Key, Slab, TOKEN_CAPACITY};
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicI32, AtomicU64, Ordering};
 use crate::engine::tokio_note;
-use crate::engine::wakers::{self, Place};
+use crate::engine::wakers::{self, Line, Locked, Place, WaitList};
 use mio::Token;
 use pin_project_lite::pin_project;
+use std::future::Future;
+use std::io;
+use std::ops::ControlFlow;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 
 pub use ready::{Direction, Ready};
-use waiters::{Lines, Waiters, take};
 
 /// The driver is gone; follows the eight ready bits.
 const SHUTDOWN: u64 = 1 << 8;
@@ -133,7 +131,7 @@ impl Readiness {
     /// Calls `each` with the first wakers that wait, and for which bits, [`LISTED_WAITERS`] at most,
     /// under the lock: it calls, clones and drops no waker.
     pub(crate) fn each_waiter(&self, each: impl FnMut(&Waker, Ready)) {
-        waiters::each(&mut self.waiters.lock(), LISTED_WAITERS, each);
+        each_waker(&mut self.waiters.lock(), LISTED_WAITERS, each);
     }
 
     /// How many events there have been.
@@ -379,4 +377,69 @@ impl Sources {
     pub(super) fn len(&self) -> usize {
         self.table.len()
     }
+}
+
+/// What waits for a source: futures, whose words are the bits that they wait for, and beside them two lines
+/// of wakers. Their code clones, calls and drops no waker under the lock. The vectors keep their capacity, so
+/// that a source in use allocates nothing.
+type Waiters = WaitList<Lines>;
+
+/// The tasks that wait by a function that polls.
+struct Lines {
+    readers: Line,
+    writers: Line,
+}
+
+impl Lines {
+    fn new() -> Self {
+        Self { readers: Line::new(), writers: Line::new() }
+    }
+
+    fn of(&mut self, direction: Direction) -> &mut Line {
+        match direction {
+            Direction::Read => &mut self.readers,
+            Direction::Write => &mut self.writers,
+        }
+    }
+
+    #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+    fn len(&self) -> usize {
+        self.readers.len() + self.writers.len()
+    }
+
+    /// Entries of both vectors, used or not.
+    #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+    fn capacity(&self) -> usize {
+        self.readers.capacity() + self.writers.capacity()
+    }
+}
+
+/// Calls `each` with up to `most` wakers, and the bits that they wait for.
+fn each_waker(waiters: &mut Locked<'_, Lines>, most: usize, mut each: impl FnMut(&Waker, Ready)) {
+    let mut left = most;
+    for direction in [Direction::Read, Direction::Write] {
+        for waker in waiters.of(direction).iter().take(left) {
+            left -= 1;
+            each(waker, direction.mask());
+        }
+    }
+    waiters.each(|word, waker| {
+        if left == 0 {
+            return ControlFlow::Break(());
+        }
+        left -= 1;
+        each(waker, Ready::from_state(word as u64));
+        ControlFlow::Continue(())
+    });
+}
+
+/// Moves out all wakers that these bits concern.
+fn take(mut waiters: Locked<'_, Lines>, ready: Ready, wakes: &mut Vec<Waker>) {
+    if ready.intersects(Direction::Read.mask()) {
+        waiters.of(Direction::Read).take(wakes);
+    }
+    if ready.intersects(Direction::Write.mask()) {
+        waiters.of(Direction::Write).take(wakes);
+    }
+    waiters.take_matching(wakes, |word| ready.intersects(Ready::from_state(word as u64)));
 }

@@ -20,9 +20,8 @@ use std::task::Waker;
 use std::time::Duration;
 
 use super::Driver;
-use super::alarm::{ALARM, AlarmSleep, COALESCING};
 use super::alarm_clock::{CLOCK, LONGEST_SLEEP};
-use super::poller::{Poller, SleepEnd};
+use super::poller::{ALARM, AlarmSleep, COALESCING, Poller, SleepEnd};
 use super::readiness::Sources;
 use crate::engine::sync_shim::{Mutex, MutexGuard};
 

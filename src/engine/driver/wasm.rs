@@ -6,12 +6,11 @@
 
 pub(crate) mod clock;
 mod paused_clock;
-mod quiescent_points;
 pub(crate) mod timers;
 pub(crate) mod wheel;
 
 use crate::engine::sync_shim::{Arc, Used};
-use quiescent_points::QuiescentPoints;
+use clock::QuiescentPoints;
 use std::task::Waker;
 use std::time::Duration;
 use timers::Timers;

@@ -18,7 +18,7 @@
 //!
 //! One of the two sees the other.
 
-use super::count::Remaining;
+use super::slots::Remaining;
 use crate::engine::driver::Driver;
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering, fence};

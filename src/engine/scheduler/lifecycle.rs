@@ -86,11 +86,10 @@
 //! over from each worker that does, and drops the tasks. `wait_for_tasks` can give up on it; it finishes
 //! steps 2 and 3 whenever it comes back.
 
-use super::count::Remaining;
-use super::count::SleepHooks;
 use super::enqueue::{Notice, Role, play};
 use super::shared::Shared;
 use super::slice;
+use super::slots::{Remaining, SleepHooks};
 use super::threads::{ThreadConfig, ThreadList, ThreadSetup, join};
 use super::watchdog;
 use super::worker::Worker;
@@ -102,8 +101,8 @@ use crate::engine::recycler;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::thread::{self, JoinHandle};
 use crate::engine::sync_shim::{Arc, MutexGuard, clock, pause};
+use crate::engine::task::current::Running;
 use crate::engine::task::header::Hot;
-use crate::engine::task::running::Running;
 use std::io;
 use std::iter;
 use std::time::{Duration, Instant};

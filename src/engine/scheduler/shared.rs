@@ -1,23 +1,21 @@
 //! What the workers share.
 
 use super::awake_threads::Quiescence;
-use super::count::{ForeignTasks, WorkerCounts};
 use super::idle::Idle;
 use super::probe::{Probe, TaskEvent};
-use super::quiet::QuietWaiters;
-use super::shared_queues::SharedQueues;
 use super::size::PoolSize;
-use super::slots::{Slot, Slots};
+use super::slots::{ForeignTasks, Slot, Slots, WorkerCounts};
 use super::threads::{Shutdown, ThreadSetup, Threads};
 use super::watchdog::flags::WatchdogFlags;
 use crate::engine::driver::Driver;
-use crate::engine::park::Parker;
-use crate::engine::sync_shim::Arc;
-use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering, fence};
+use crate::engine::park::{Parker, Unpark, Unparker};
+use crate::engine::queue::injector::Injector;
+use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use crate::engine::sync_shim::{Arc, Mutex};
+use crate::engine::task::current::Running;
 use crate::engine::task::header::{Completer, FutureType, Hot, RegistryKey};
 use crate::engine::task::hooks::TaskHooks;
 use crate::engine::task::registry::ListEntry;
-use crate::engine::task::running::Running;
 use crate::engine::task::{RunningTask, TaskId};
 use crossbeam_utils::CachePadded;
 use std::sync::OnceLock;
@@ -411,6 +409,109 @@ impl Completer for Canceller<'_> {
 
 // The home hint of a task and the registry's shard are 16 bits wide.
 const _: () = assert!(2 * super::slots::MAX_WORKERS < u16::MAX as usize);
+
+/// The queues that all workers share.
+pub(super) struct SharedQueues {
+    pub(super) injector: Injector<Hot>,
+    /// Tasks that have yielded on a worker that did not keep them: a helper, or one that left.
+    pub(super) yielded: Injector<Hot>,
+    /// Workers that have work of their own should look here: something was pushed to one of the two queues,
+    /// or the watchdog has ordered a rescue. A hint; a worker without work looks at the queues.
+    pub(super) flag: CachePadded<AtomicBool>,
+}
+
+impl SharedQueues {
+    pub(super) fn new() -> Self {
+        Self {
+            injector: Injector::new(),
+            yielded: Injector::new(),
+            flag: CachePadded::new(AtomicBool::new(false)),
+        }
+    }
+
+    /// How many tasks wait here.
+    pub(super) fn len(&self) -> usize {
+        self.injector.len() + self.yielded.len()
+    }
+
+    /// Lets workers that are busy look here.
+    pub(super) fn raise_flag(&self) {
+        // Ordering: Relaxed, after the fence of a pusher; the other half is in `lower_flag`. Read first: many
+        // pushes need one write.
+        if !self.flag.load(Ordering::Relaxed) {
+            self.flag.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a worker that is busy with itself should look here.
+    #[inline]
+    pub(super) fn is_flag_raised(&self) -> bool {
+        // Ordering: Relaxed, a hint that `raise_flag` and `lower_flag` write; the queues order what is taken.
+        self.flag.load(Ordering::Relaxed)
+    }
+
+    /// A worker has found nothing. `is_left`: whether there is something now.
+    pub(super) fn lower_flag(&self, is_left: impl FnOnce() -> bool) {
+        if !self.is_flag_raised() {
+            return;
+        }
+        // Ordering: lower, fence, look; the pusher: push, fence, look at the flag. One of the two sees
+        // the other.
+        self.flag.store(false, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        if is_left() {
+            self.flag.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The threads that wait until the runtime is quiet, which is when no task is alive.
+pub(super) struct QuietWaiters {
+    threads: Mutex<Vec<Unparker>>,
+    count: AtomicUsize,
+}
+
+impl QuietWaiters {
+    pub(super) fn new() -> Self {
+        Self { threads: Mutex::new(Vec::new()), count: AtomicUsize::new(0) }
+    }
+
+    /// Blocks the calling thread until `is_quiet`.
+    pub(super) fn wait(&self, parker: &Parker, is_quiet: impl Fn() -> bool) {
+        // Ordering: Relaxed; the fence below makes it the waiter's half of a Dekker pair: announce, fence,
+        // count tasks and look at what each worker runs. The other half is a worker that parks: complete, say
+        // that no task runs here, fence, look for waiters and at what the other workers run. The last worker
+        // to do so sees that it is the last.
+        self.count.fetch_add(1, Ordering::Relaxed);
+        loop {
+            self.threads.lock().push(parker.unparker());
+            fence(Ordering::SeqCst);
+            if is_quiet() {
+                break;
+            }
+            parker.park();
+        }
+        let mut threads = self.threads.lock();
+        // Ordering: Relaxed, under the lock; a worker that still sees the old count only looks in vain.
+        if self.count.fetch_sub(1, Ordering::Relaxed) == 1 {
+            threads.clear();
+        }
+    }
+
+    /// Wakes the threads that wait, if there are some and `is_quiet`.
+    #[inline]
+    pub(super) fn check(&self, is_quiet: impl FnOnce() -> bool) {
+        // Ordering: Relaxed after the caller's SeqCst fence, see `wait`.
+        if self.count.load(Ordering::Relaxed) == 0 || !is_quiet() {
+            return;
+        }
+        for unparker in self.threads.lock().drain(..) {
+            let Unpark::Done = unparker.unpark() else {
+                unreachable!("a thread in block_until_completion never sits in the poller");
+            };
+        }
+    }
+}
 
 #[cfg(all(test, liten_loom))]
 mod loom;

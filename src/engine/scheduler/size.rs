@@ -1,6 +1,6 @@
 //! How many workers there are and should be, and whether they report their steps.
 
-use super::count::Remaining;
+use super::slots::Remaining;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crossbeam_utils::CachePadded;
 

@@ -1,12 +1,12 @@
 //! The threads of the scheduler: how they are made, their handles, how many are at work, and how far the end
 //! of the runtime has come.
 
-use super::count::SleepHooks;
+use super::slots::SleepHooks;
 use crate::engine::blocking::AroundThread;
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::thread::{self, JoinHandle};
 use crate::engine::sync_shim::{Condvar, Mutex, MutexGuard};
-use crate::engine::task::running::Running;
+use crate::engine::task::current::Running;
 use crate::engine::thread_name::ThreadName;
 use std::io;
 use std::sync::OnceLock;

@@ -10,10 +10,10 @@
 #![allow(unsafe_code)]
 
 use super::current;
+use super::current::RunningTask;
 use super::hooks::TaskHooks;
-use super::id::TaskId;
 use super::join_error::JoinError;
-use super::running::RunningTask;
+use super::origin::TaskId;
 use super::state::{Complete, JoinerWoken, Polled, Released, State, Wake, WakeOwned};
 use super::traced;
 use crate::engine::queue::wake_channel::{Link, Linked};

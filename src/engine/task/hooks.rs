@@ -12,8 +12,8 @@
 //! | `before_poll`, `after_poll` | around each poll of the future, and of nothing else |
 //! | `terminate` | once, last: the future is dropped, and the JoinHandle does not know yet |
 
-use super::id::TaskId;
-use super::running::RunningTask;
+use super::current::RunningTask;
+use super::origin::TaskId;
 use super::state::Polled;
 use crate::engine::wakers;
 use crate::impls::impl_debug;

@@ -3,8 +3,8 @@
 
 use super::budget;
 use super::header::TaskRef;
-use super::id::TaskId;
 use super::join_error::JoinError;
+use super::origin::TaskId;
 use super::state::{DropJoin, JoinSlot};
 use super::waker::{clear_join_note, set_join_note};
 use crate::engine::wakers;

@@ -1,7 +1,7 @@
 //! Why a task gave no output, and what is called when it has panicked.
 
-use super::id::TaskId;
-use super::running::RunningTask;
+use super::current::RunningTask;
+use super::origin::TaskId;
 use std::any::Any;
 use std::sync::{Mutex, OnceLock, PoisonError};
 

@@ -7,9 +7,9 @@
 //! `a_task_that_completes_during_the_close_ends_once`.
 #![allow(unsafe_code)]
 
+use super::current::RunningTask;
 use super::header::{Cold, Header, Hot};
-use super::id::TaskId;
-use super::running::RunningTask;
+use super::origin::TaskId;
 use super::state::Mark;
 use super::waiting::Note;
 use crate::engine::sync_shim::Mutex;

@@ -7,7 +7,7 @@
 //! The first call sets the functions. They are in std's `OnceLock`, as those of `join_error` are. If no
 //! observer has given any, the poll is as every other one.
 
-use super::id::TaskId;
+use super::origin::TaskId;
 use super::state::Polled;
 use std::sync::OnceLock;
 

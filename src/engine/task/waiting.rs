@@ -22,7 +22,7 @@
 //! `a_lock_future_that_is_dropped_takes_the_note_along`,
 //! `a_lock_future_that_another_task_polls_takes_the_note_along`).
 
-use super::id::TaskId;
+use super::origin::TaskId;
 use std::fmt;
 use std::num::NonZeroUsize;
 

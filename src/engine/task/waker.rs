@@ -8,7 +8,7 @@
 
 use super::current;
 use super::header::TaskRef;
-use super::id::TaskId;
+use super::origin::TaskId;
 use super::traced;
 use super::waiting::PrimitiveKind;
 use super::waiting::{Note, Wait};
@@ -180,8 +180,8 @@ unsafe fn drop_waker(data: *const ()) {
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 pub(crate) mod tests {
     use super::yield_to;
+    use crate::engine::task::TaskId;
     use crate::engine::task::current::{self, id, outside};
-    use crate::engine::task::id::TaskId;
     use crate::engine::wakers::tests::Count;
     use crate::task::LocalExecutor;
     use std::cell::RefCell;

@@ -8,7 +8,7 @@
 use super::{Finding, OLD_JOB};
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::RunningTask;
-use crate::engine::task::running::NamedTask;
+use crate::engine::task::current::NamedTask;
 use crate::insight::slow_poll_info::advice;
 use crate::observe::thread_activity::{self, ThreadUse};
 use crate::runtime::local::LocalShared;

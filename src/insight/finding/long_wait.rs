@@ -1,7 +1,7 @@
 //! Tasks that wait for one thing in the end, and the sentence about them.
 
 use crate::engine::task::RunningTask;
-use crate::engine::task::running::NamedTask;
+use crate::engine::task::current::NamedTask;
 use crate::insight::deadlocked_task::DeadlockedTask;
 use crate::short::{Place, counted};
 use std::fmt;

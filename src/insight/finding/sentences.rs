@@ -2,7 +2,7 @@
 
 use super::{Finding, blocked_threads};
 use crate::engine::scheduler::SPARES_VARIABLE;
-use crate::engine::task::running::NamedTask;
+use crate::engine::task::current::NamedTask;
 use crate::insight::deadlocked_task::DeadlockedTask;
 use crate::insight::slow_poll_info::advice;
 use crate::insight::wait::Wait;

@@ -16,7 +16,8 @@ use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
 /// What stands for the name of the type of a root's future, which is not known here.
 const NAME: &str = "the future of block_on";
 
-/// Notes where a clone is made. The clone has std's table for an `Arc<SimulatedRoot>`, as in every other poll.
+/// Notes where a clone is made. The clone has std's table for an `Arc<SimulatedRoot>`, as in every other
+/// poll.
 static TRACING: RawWakerVTable = RawWakerVTable::new(clone, wake, wake, keep);
 
 pub(crate) struct SimulatedRoot {
@@ -58,8 +59,8 @@ impl SimulatedRoot {
             return poll(&mut Context::from_waker(&plain));
         };
         let data = Arc::as_ptr(self).cast::<()>();
-        // SAFETY: the table's functions take the pointer of an `Arc<SimulatedRoot>` that they do not give back, and
-        // `self` outlives the waker.
+        // SAFETY: the table's functions take the pointer of an `Arc<SimulatedRoot>` that they do not give
+        // back, and `self` outlives the waker.
         let waker = ManuallyDrop::new(unsafe { Waker::new(data, &TRACING) });
         let (mut poll, mut output) = (Some(poll), Poll::Pending);
         traced::poll(id, data, NAME, &mut || {

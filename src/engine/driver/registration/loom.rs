@@ -1,10 +1,12 @@
 //! Models of the table of sources: an event finds the source it is for or none, and no source is forgotten by
-//! the close.
+//! the close; and of the first write that finds no room, beside room that comes.
 
 use super::*;
 use crate::engine::driver::readiness::{Direction, Ready};
-use crate::engine::sync_shim::{Mutex, both_ways, thread};
-use std::task::{Context, Waker};
+use crate::engine::sync_shim::{Mutex, block_on, both_ways, thread};
+use crate::engine::wakers::wake_all;
+use std::future::poll_fn;
+use std::task::{Context, Poll, Waker};
 
 /// A source that the system knows nothing of: the models are about the table.
 struct Nothing;
@@ -180,4 +182,98 @@ fn an_end_stays_whatever_the_program_says() {
         source.clear_after_try_io(event, all).expect("room need not be reported");
         assert_eq!(source.readiness().current(all).ready, Ready::READ_CLOSED);
     });
+}
+
+/// The only descriptor.
+const DESCRIPTOR: i32 = 0;
+
+/// A connection without room.
+struct Connection {
+    write_interest: WriteInterest,
+    readiness: Readiness,
+    system: Mutex<System>,
+}
+
+/// What the system knows of it.
+#[derive(Default)]
+struct System {
+    has_room: bool,
+    reports_room: bool,
+}
+
+impl Connection {
+    fn new() -> Arc<Self> {
+        let both = mio::Interest::READABLE | mio::Interest::WRITABLE;
+        Arc::new(Self {
+            write_interest: WriteInterest::unreported(DESCRIPTOR, both),
+            readiness: Readiness::new(both),
+            system: Mutex::new(System::default()),
+        })
+    }
+
+    /// Changes what the system knows, and delivers the event of the change, if there is one.
+    fn change(&self, change: impl FnOnce(&mut System)) {
+        let mut system = self.system.lock();
+        change(&mut system);
+        let is_event = system.has_room && system.reports_room;
+        drop(system);
+        if is_event {
+            let mut wakes = Vec::new();
+            self.readiness.set(Ready::WRITABLE, &mut wakes);
+            wake_all(&mut wakes);
+        }
+    }
+
+    /// Writes when there is room.
+    fn write(&self) {
+        block_on(poll_fn(|cx| {
+            loop {
+                let event = match self.readiness.poll_ready(cx, Direction::Write) {
+                    Poll::Ready(event) => event.expect("no driver is gone"),
+                    Poll::Pending => return Poll::Pending,
+                };
+                if self.system.lock().has_room {
+                    return Poll::Ready(());
+                }
+                let register = |descriptor, interest: mio::Interest| {
+                    assert_eq!(descriptor, DESCRIPTOR);
+                    self.change(|system| system.reports_room = interest.is_writable());
+                    Ok(())
+                };
+                let all = Direction::Write.all();
+                let cleared = self.write_interest.clear_bits(&self.readiness, event, all, register);
+                cleared.expect("`register` does not fail");
+            }
+        }));
+    }
+}
+
+/// Two preemptions put any step of one thread between two of another; without a bound the writers' sleeps
+/// make these models take hours.
+fn room_beside_writers(writers: usize) {
+    let mut builder = ::loom::model::Builder::new();
+    builder.preemption_bound = Some(2);
+    builder.check(move || {
+        let connection = Connection::new();
+        let writers: Vec<_> = (0..writers)
+            .map(|_| {
+                let connection = connection.clone();
+                thread::spawn(move || connection.write())
+            })
+            .collect();
+        connection.change(|system| system.has_room = true);
+        for writer in writers {
+            writer.join().expect("no panic");
+        }
+    });
+}
+
+#[test]
+fn room_that_comes_beside_the_first_full_write_is_reported() {
+    room_beside_writers(1);
+}
+
+#[test]
+fn room_that_comes_beside_two_full_writes_is_reported_to_both() {
+    room_beside_writers(2);
 }

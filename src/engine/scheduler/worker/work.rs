@@ -2,8 +2,8 @@
 //! driver's seat.
 
 use super::Worker;
-use crate::engine::scheduler::count::SleepHooks;
 use crate::engine::scheduler::idle::{LastLook, Unparked};
+use crate::engine::scheduler::slots::SleepHooks;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::clock;
 use crate::engine::task::RunningTask;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::engine::task::id::TaskId;
+use crate::engine::task::TaskId;
 use crate::engine::task::waker::tests::of_a_task;
 use crate::engine::wakers::tests::Count;
 use futures_util::stream::{FuturesUnordered, StreamExt};

@@ -2,55 +2,53 @@
 
 use super::Mutation;
 
-const ALARM: &str = "src/engine/driver/alarm.rs";
+const POLLER: &str = "src/engine/driver/poller.rs";
 const SEAT: &str = "src/engine/driver/seat.rs";
 const READINESS: &str = "src/engine/driver/readiness.rs";
-const WAITERS: &str = "src/engine/driver/readiness/waiters.rs";
 const TIMERS: &str = "src/engine/driver/timers.rs";
 const WHEEL: &str = "src/engine/driver/wheel.rs";
 const REGISTRATION: &str = "src/engine/driver/registration.rs";
-const WRITE_INTEREST: &str = "src/engine/driver/registration/write_interest.rs";
 const SLAB: &str = "src/engine/slab.rs";
 
 pub const ROWS: &[Mutation] = &[
     // The driver's seat and its alarm.
     Mutation {
-        file: ALARM,
+        file: POLLER,
         models: "seat::loom",
         from: "        // Ordering: partner of the fence in `deadline_moved`; see the header.\n        fence(Ordering::SeqCst);",
         to: "",
         breaks: "no fence between the announcement of a sleep and the look at the timers",
     },
     Mutation {
-        file: ALARM,
+        file: POLLER,
         models: "seat::loom",
         from: "        fence(Ordering::SeqCst);\n        let wake_at",
         to: "        let wake_at",
         breaks: "no fence between a new deadline and the look at the sleeper",
     },
     Mutation {
-        file: ALARM,
+        file: POLLER,
         models: "seat::loom",
         from: "self.0.swap(NOTIFIED, Ordering::Release) >= COALESCING",
         to: "self.0.swap(NOTIFIED, Ordering::Relaxed) >= COALESCING",
         breaks: "a wake of the poller publishes nothing",
     },
     Mutation {
-        file: ALARM,
+        file: POLLER,
         models: "seat::loom",
         from: "        self.0.swap(AWAKE, Ordering::Acquire);",
         to: "        self.0.store(AWAKE, Ordering::Relaxed);",
         breaks: "the end of a sleep loses what a wake published",
     },
     Mutation {
-        file: ALARM,
+        file: POLLER,
         models: "seat::loom",
         from: "        if announced.is_err() {",
         to: "        if false {",
         breaks: "a wake before the sleep does not call it off",
     },
     Mutation {
-        file: ALARM,
+        file: POLLER,
         models: "seat::loom",
         from: "wake_at < COALESCING || wake_at <= deadline",
         to: "wake_at < COALESCING",
@@ -200,7 +198,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "shutdown wakes the waiters before it is written down",
     },
     Mutation {
-        file: WAITERS,
+        file: READINESS,
         models: "readiness::loom",
         from: "    waiters.take_matching(wakes, |word| ready.intersects(Ready::from_state(word as u64)));\n",
         to: "",
@@ -228,7 +226,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a future that waits keeps its old waker",
     },
     Mutation {
-        file: WAITERS,
+        file: READINESS,
         models: "readiness::loom",
         from: "    if ready.intersects(Direction::Write.mask()) {",
         to: "    if ready.intersects(Ready::ALL_BITS) {",
@@ -250,15 +248,15 @@ pub const ROWS: &[Mutation] = &[
     },
     // Room that is reported late.
     Mutation {
-        file: WRITE_INTEREST,
-        models: "write_interest::loom",
+        file: REGISTRATION,
+        models: "registration::loom",
         from: "if descriptor != REPORTED {",
         to: "if descriptor == REPORTED {",
         breaks: "the first write that finds no room does not have room reported",
     },
     Mutation {
-        file: WRITE_INTEREST,
-        models: "write_interest::loom",
+        file: REGISTRATION,
+        models: "registration::loom",
         from: "            register(descriptor, self.interest)?;\n",
         to: "            let _ = (register, self.interest);\n",
         breaks: "room counts as reported, and the registration was not changed",

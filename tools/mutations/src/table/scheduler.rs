@@ -11,12 +11,10 @@ const WORK: &str = "src/engine/scheduler/worker/work.rs";
 const WATCHDOG: &str = "src/engine/scheduler/watchdog.rs";
 const SHARED: &str = "src/engine/scheduler/shared.rs";
 const LIFECYCLE: &str = "src/engine/scheduler/lifecycle.rs";
-const IN_PLACE: &str = "src/engine/scheduler/in_place.rs";
-const SHARED_QUEUES: &str = "src/engine/scheduler/shared_queues.rs";
-const QUIET: &str = "src/engine/scheduler/quiet.rs";
+const IN_PLACE: &str = "src/engine/scheduler/here.rs";
 const SIZE: &str = "src/engine/scheduler/size.rs";
 const RECORDER: &str = "src/observe/recorder.rs";
-const COUNT: &str = "src/engine/scheduler/count.rs";
+const COUNT: &str = "src/engine/scheduler/slots.rs";
 
 pub const ROWS: &[Mutation] = &[
     // Which workers are parked, and which search.
@@ -198,21 +196,21 @@ pub const ROWS: &[Mutation] = &[
     },
     Mutation {
         file: WORKER,
-        models: "in_place::loom",
+        models: "here::loom",
         from: "        slot.deactivate();\n",
         to: "",
         breaks: "a worker that steps aside keeps its slot active",
     },
     Mutation {
         file: IN_PLACE,
-        models: "in_place::loom",
+        models: "here::loom",
         from: "        shared.tell(worker.hand_over());\n",
         to: "",
         breaks: "a worker that steps aside keeps what is queued",
     },
     Mutation {
         file: IN_PLACE,
-        models: "in_place::loom",
+        models: "here::loom",
         from: "        self.slot().reactivate();\n",
         to: "",
         breaks: "a worker that is back leaves its slot inactive",
@@ -362,7 +360,7 @@ pub const ROWS: &[Mutation] = &[
     },
     // The counts, and the end.
     Mutation {
-        file: SHARED_QUEUES,
+        file: SHARED,
         models: "shared::loom",
         from: "        if is_left() {\n            self.flag.store(true, Ordering::Relaxed);\n        }",
         to: "",
@@ -383,7 +381,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a task's end is counted before what it did",
     },
     Mutation {
-        file: QUIET,
+        file: SHARED,
         models: "shared::loom",
         from: "            self.threads.lock().push(parker.unparker());\n            fence(Ordering::SeqCst);",
         to: "            self.threads.lock().push(parker.unparker());",

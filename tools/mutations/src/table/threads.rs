@@ -8,7 +8,7 @@ const QUEUE: &str = "src/runtime/local/queue.rs";
 const CURRENT: &str = "src/runtime/current_thread.rs";
 const SIGNAL_SOURCE: &str = "src/signal/unix/source.rs";
 const SIGNAL_LISTENERS: &str = "src/signal/unix/listeners.rs";
-const RUN: &str = "src/engine/task/run.rs";
+const CELL: &str = "src/engine/task/cell.rs";
 const MAILBOX: &str = "src/insight/flight_recorder/mailbox.rs";
 
 pub const ROWS: &[Mutation] = &[
@@ -92,7 +92,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a thread takes no job when the pool is closed",
     },
     Mutation {
-        file: "src/engine/blocking/locked_state.rs",
+        file: "src/engine/blocking.rs",
         models: "blocking::loom",
         from: "            timed_out = false;\n        }\n        self.gone.notify_all();",
         to: "            timed_out = false;\n        }",
@@ -261,7 +261,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "the root sleeps by another word than its waker's",
     },
     Mutation {
-        file: RUN,
+        file: CELL,
         models: "blocking_task::loom",
         from: "            Start::Cancel => {\n                self.cancel(runner);",
         to: "            Start::Cancel => {\n                self.complete(runner);",

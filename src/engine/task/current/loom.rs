@@ -2,7 +2,7 @@
 
 use super::{Running, RunningTask};
 use crate::engine::sync_shim::{Arc, thread};
-use crate::engine::task::id::TaskId;
+use crate::engine::task::TaskId;
 use std::panic::Location;
 
 /// Two tasks whose notes must not be mixed.

@@ -54,8 +54,8 @@ use crate::engine::scheduler::{
     AfterReport, CpuBudget, Probe, Shared, TaskEvent, WorkerEntry, WorkerProbe,
 };
 use crate::engine::sync_shim::{Arc, Mutex, clock};
-use crate::engine::task::RunningTask;
 use crate::engine::task::header::FutureType;
+use crate::engine::task::{RunningTask, TaskId};
 use crate::engine::wakers;
 use blocked::BlockedPolls;
 use histogram::{HistogramCounts, Histograms, RARE_POLL};
@@ -136,7 +136,7 @@ impl Observer {
             News::Slow(time) => {
                 let Some(entry) = &still_at(scheduler, worker, position) else { return };
                 let is_over = &|| scheduler.has_moved(worker, entry);
-                let name = &|| scheduler.task_name(entry.task?.id());
+                let name = &|| task_name(scheduler, entry.task?.id());
                 let poll = LongPoll { worker, entry, is_over, name };
                 // It calls the program's code.
                 wakers::guard(|| self.slow_polls.slow(poll, time));
@@ -257,11 +257,34 @@ impl Probe for Observer {
     }
 }
 
-/// What `worker` does, if it is still at `position` and the runtime has not begun to end.
+/// The entry of `worker`, if it is still at `position` and the runtime has not begun to end.
 fn still_at(scheduler: &Shared, worker: usize, position: u64) -> Option<WorkerEntry> {
     let entry = scheduler.worker_entry(worker);
     // The entry is read part after part, and its position is the first part. So the position is compared once
     // more: if it has changed, the task in the entry may be that of a later poll.
     let is_same = entry.position == position && !scheduler.has_moved(worker, &entry);
     (is_same && !scheduler.is_closed()).then_some(entry)
+}
+
+/// How many tasks are looked at for a name: the driver thread does it, at some 100 ns each, and the next
+/// event waits meanwhile.
+const NAMES: usize = 10_000;
+
+/// One look into a list counts as this many tasks at the least, because it may pass entries that are free.
+const LEAST_PER_LOOK: usize = 500;
+
+/// The name of a task that has been cold. `None` also if it is not among the first [`NAMES`] of them.
+fn task_name(scheduler: &Shared, task: TaskId) -> Option<std::sync::Arc<str>> {
+    let (mut chunk, mut left) = (Vec::new(), NAMES);
+    for list in 0..scheduler.task_lists() {
+        let mut from = Some(0);
+        while let Some(next) = from.filter(|_| left != 0) {
+            from = scheduler.list_tasks(list, next, false, &mut chunk);
+            left = left.saturating_sub(chunk.len().max(LEAST_PER_LOOK));
+            if let Some(found) = chunk.drain(..).find(|entry| entry.task.id() == task) {
+                return found.name;
+            }
+        }
+    }
+    None
 }

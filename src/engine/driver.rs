@@ -85,8 +85,7 @@ use std::task::Waker;
 use crate::engine::sync_shim::{Arc, Mutex};
 use clock::QuiescentPoints;
 use poller::{Alarm, Seat};
-use readiness::Ready;
-use readiness::Sources;
+use readiness::{Ready, Sources};
 use selector::{Poll, Registry};
 use timers::Timers;
 

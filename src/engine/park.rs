@@ -21,10 +21,9 @@
 //! our own exists because user code may call `std::thread::park` inside a poll and consume std's token
 //! (models in `park/loom.rs`; this one: `a_token_that_is_not_ours_ends_no_park`).
 
-use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicU32, Ordering};
-use crate::engine::sync_shim::park_timeout;
 use crate::engine::sync_shim::thread::{self, Thread};
+use crate::engine::sync_shim::{Arc, park_timeout};
 use std::time::Duration;
 
 const EMPTY: u32 = 0;

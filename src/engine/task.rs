@@ -19,8 +19,8 @@
 //! state, the future and later its output, and polls it; `header` is its first part, which is the same for
 //! all types of futures. Besides the one in a queue (`header::Hot`), the references to it are `waker`
 //! and `join`. `registry` lists the tasks of one owner. `current` says which task a thread polls, and
-//! `budget` for how long. `origin` is what tells a task from others; `hooks`
-//! are what the user wants to be called, and `hooked` calls them. `waiting` notes what a task waits
+//! `budget` for how long. `origin` is the identity of a task; `hooks` are
+//! what the user wants to be called, and `hooked` calls them. `waiting` notes what a task waits
 //! for, such as something of a `primitive_kind`, and `traced` hands a poll to an observer that wants to know
 //! where the task waits.
 //!

@@ -12,9 +12,7 @@ use super::local_runtime::LocalRuntime;
 use super::pinned::Pinned;
 use super::tokio_context;
 use super::tokio_words;
-use crate::engine::blocking;
 use crate::engine::driver::Driver;
-use crate::engine::recycler;
 use crate::engine::scheduler::{
     MAX_WORKERS, SPARES_VARIABLE, Shared, Sleeps, ThreadConfig, ThreadSetup,
 };
@@ -22,6 +20,7 @@ use crate::engine::sync_shim::{Arc, cpus};
 use crate::engine::task::hooks::TaskHooks;
 use crate::engine::thread_name::ThreadName;
 use crate::engine::wakers::Signal;
+use crate::engine::{blocking, recycler};
 use crate::impls::{impl_debug, impl_unwind_safe, setters};
 use crate::observe::slow_polls::{OnSlowPoll, SlowPolls};
 use crate::observe::{FirstLimits, LimitsWatch, Observer, SlowPoll};

@@ -1,9 +1,7 @@
 //! Starting tasks in the current runtime.
 
-use crate::engine::task::JoinHandle;
-use crate::engine::task::TaskId;
-use crate::engine::task::current;
 use crate::engine::task::origin::Origin;
+use crate::engine::task::{JoinHandle, TaskId, current};
 use crate::engine::tokio_note::noted;
 use crate::runtime::door::boxed_if_large;
 use crate::runtime::local_thread::with_executor;

@@ -101,7 +101,7 @@ impl Model {
     }
 }
 
-/// What `Pool::spawn` does; returns the thread if it started one.
+/// Submits as `Pool::spawn` does; returns the thread if it started one.
 fn submit(model: &Arc<Model>, patience: Patience) -> Option<thread::JoinHandle<()>> {
     submit_one(model, patience, model.must_run)
 }

@@ -66,7 +66,7 @@ pub(super) struct PoolState<J> {
     closed: bool,
 }
 
-/// What the caller of [`PoolState::submit`] has to do, before it gives up the lock.
+/// The next step of the caller of [`PoolState::submit`], before it gives up the lock.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Submitted<J> {
@@ -80,7 +80,7 @@ pub(super) enum Submitted<J> {
     Closed(J),
 }
 
-/// What a free thread has to do.
+/// The next step of a free thread.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NextStep<J> {

@@ -1,4 +1,4 @@
-//! What ends a sleep in the poller at a deadline, to the microsecond where the system can do that.
+//! The clock that ends a sleep in the poller at a deadline, to the microsecond where the system can do that.
 //!
 //! A poller takes a timeout, but epoll's counts whole milliseconds, and mio rounds it up: a sleep of 500 µs
 //! would be over after 1 ms, one of 1 ms after 2. On Linux the driver therefore has a timer of the kernel

@@ -1,4 +1,4 @@
-//! What is known about one source, and what waits for it.
+//! The readiness of one source, and the tasks that wait for it.
 //!
 //! # The state word
 //!
@@ -99,7 +99,7 @@ pub struct ReadyEvent {
 }
 
 impl ReadyEvent {
-    /// What a source that was just registered is assumed to have reported.
+    /// The event that a source which was just registered is assumed to have reported.
     pub(crate) fn before_the_first(ready: Ready) -> Self {
         Self { tick: 0, ready }
     }
@@ -259,7 +259,7 @@ impl Readiness {
         take(self.waiters.lock(), Ready::ALL_BITS, wakes);
     }
 
-    /// What a waiter is told; `None` if it has to wait, for any event of `mask` that is not the one with the
+    /// The answer to a waiter; `None` if it has to wait, for any event of `mask` that is not the one with the
     /// tick `past`.
     fn answer(&self, mask: Ready, past: u64) -> Option<io::Result<ReadyEvent>> {
         // Ordering: Acquire pairs with the Release in `set` and `shutdown`. Under the lock, the
@@ -379,7 +379,7 @@ impl Sources {
     }
 }
 
-/// What waits for a source: futures, whose words are the bits that they wait for, and beside them two lines
+/// The waiters of a source: futures, whose words are the bits that they wait for, and beside them two lines
 /// of wakers. Their code clones, calls and drops no waker under the lock. The vectors keep their capacity, so
 /// that a source in use allocates nothing.
 type Waiters = WaitList<Lines>;

@@ -88,7 +88,7 @@ mod loom;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;
 
-/// What of a source is its end, by one interest or another.
+/// The bits that say that a source has ended, for one interest or another.
 const CLOSED: Ready = Ready::READ_CLOSED.or(Ready::WRITE_CLOSED).or(Ready::PRIORITY_CLOSED);
 
 /// A registered source. The source itself is kept by the caller, which deregisters it before it is
@@ -208,7 +208,7 @@ impl Registration {
         let _ = self.clear_bits(event, bits_to_clear(bits, kept));
     }
 
-    /// What is an end that the system still reports, before `bits` are cleared. `None`: it cannot be asked.
+    /// The ends that the system still reports, before `bits` are cleared. `None`: it cannot be asked.
     fn asked(&self, bits: Ready) -> Option<Ready> {
         // The state decides, and not what the program was shown of it. An end that comes after this look is a
         // later event, and then nothing is cleared.

@@ -1,5 +1,5 @@
-//! What the driver sleeps in: the system's selector by way of mio. Under shuttle, where a thread that blocked
-//! in the system would stop all others, a bell that only shuttle knows.
+//! The selector that the driver sleeps in: the system's by way of mio. Under shuttle, where a thread that
+//! blocked in the system would stop all others, a bell that only shuttle knows.
 
 #[cfg(all(test, liten_shuttle))]
 mod shuttle;

@@ -225,8 +225,8 @@ impl<T: Linked> Drop for WakeChannel<T> {
     }
 }
 
-/// What one [`WakeChannel::take_all`] took: an iterator, oldest first. What is left when it is dropped
-/// is dropped too.
+/// The tasks that one [`WakeChannel::take_all`] took: an iterator, oldest first. Those that are left when it
+/// is dropped are dropped, too.
 pub(crate) struct Batch<T: Linked> {
     next: *mut Link,
     owns: PhantomData<T>,

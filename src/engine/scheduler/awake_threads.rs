@@ -31,14 +31,14 @@ pub(crate) struct AwakeThreads {
     driver: Arc<Driver>,
 }
 
-/// What a scheduler has whose clock may be paused.
+/// The part of a scheduler that is there if its clock may be paused.
 pub(super) struct Quiescence {
     pub(super) awake: Arc<AwakeThreads>,
     /// Whether no blocking work is queued or being done.
     pub(super) no_work: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
-/// What [`AwakeThreads::read`] has found while no thread was awake.
+/// A reading of [`AwakeThreads::read`] while no thread was awake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NoneAwake(u64);
 

@@ -126,7 +126,7 @@ pub(super) enum Notice<O> {
     /// A parked worker, unless one is searching: this thread will not run the task. If none is parked, those
     /// that are awake find the task when they next look for shared work.
     Outside,
-    /// The same, but among the workers that run tasks that have yielded.
+    /// The same, but among the workers that run yielded tasks.
     Regular,
     /// The worker whose channel it is, or a parked one if that worker is awake. Told only of the first task
     /// in an empty channel.
@@ -251,8 +251,8 @@ pub(super) struct OwnQueues {
     pub(super) flags: WorkerFlags,
 }
 
-/// What is special about a worker at the moment. One byte for all, so that a worker that goes from task to
-/// task looks only once.
+/// Flags that say what is special about a worker at the moment. One byte for all, so that a worker that goes
+/// from task to task looks only once.
 pub(super) struct WorkerFlags(Cell<u8>);
 
 /// The worker counts in the idle word as searching, and ends that when it finds a task.

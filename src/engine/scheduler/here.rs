@@ -1,5 +1,5 @@
-//! What the runtime asks of the calling thread: whether it is a worker, or polls a root; and how a worker
-//! blocks in place.
+//! The questions that the runtime asks about the calling thread: whether it is a worker, or polls a root; and
+//! how a worker blocks in place.
 //!
 //! # Blocking in place
 //!
@@ -38,7 +38,7 @@
 //! worker that comes back first: that is what the bound is for. If a thread cannot be made, or all parked
 //! workers get stuck later, the watchdog, to which a worker that blocks in place is not free, starts a spare
 //! at one of its next looks. Spares stay as long as a worker blocks in place, and as many of them as block
-//! run tasks that have yielded, like the workers in whose place they are.
+//! run yielded tasks, like the workers in whose place they are.
 //!
 //! The watchdog may sleep while workers block in place. One that is back leaves their count, fences, and
 //! wakes it, as one that leaves its park does.
@@ -73,7 +73,7 @@ pub(crate) fn set_current(scheduler: Option<&Arc<Shared>>) {
     CURRENT.set(scheduler.map_or(ptr::null(), Arc::as_ptr));
 }
 
-/// What the calling thread is to the scheduler that its spawns go to.
+/// The role of the calling thread in the scheduler that its spawns go to.
 #[derive(Clone, Copy)]
 pub(crate) enum Here<'a> {
     Worker(&'a Worker),

@@ -1,5 +1,5 @@
-//! What a worker decides by numbers alone. Pure: the worker says what has happened and what the time is, and
-//! no queue is read here.
+//! The decisions that a worker makes by numbers alone. Pure: the worker says what has happened and what the
+//! time is, and no queue is read here.
 //!
 //! | question | asked at | answer | constants |
 //! |---|---|---|---|
@@ -62,8 +62,8 @@ pub(super) const FAIR_INTERVAL: u32 = 61;
 /// 1.23 against 1.47. The unit tests, which bring their own times, have the lengths of a release build.
 pub(super) const BUILD_FACTOR: u64 = if cfg!(all(debug_assertions, not(test))) { 5 } else { 1 };
 
-/// What the time between two polls of the driver should be. Long enough that a poll that finds nothing, which
-/// costs about a microsecond, is no burden.
+/// The time that should pass between two polls of the driver. Long enough that a poll that finds nothing,
+/// which costs about a microsecond, is no burden.
 ///
 /// Rejected: 1 ms, for fewer and larger rounds. Measured (`axum::serve` and an echo, 64 and 500 connections,
 /// the load on the same two cores; 21 slices each in turns): time 1.01 to 1.07 of what it is with 200 µs,
@@ -101,7 +101,7 @@ const fn nanoseconds(time: Duration) -> u32 {
     time.as_nanos() as u32
 }
 
-/// What to do before a task that has yielded runs, when no task is ready.
+/// The step before a yielded task runs, when no task is ready.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Alone {
     /// Nothing.
@@ -120,7 +120,7 @@ pub(super) struct Policy {
     /// How many ticks there are from the tick that a probe has chosen (probe.rs) to the next fair turn. 0:
     /// none is chosen.
     after_chosen: Cell<u32>,
-    /// What `until_fair` was when the clock was last read, so that the difference is the number of ticks
+    /// The value of `until_fair` when the clock was last read, so that the difference is the number of ticks
     /// since. One more if it was read in a fair turn: the tick of that turn also runs a task.
     counted_from: Cell<u32>,
     /// Polls in a row that came from the next slot.
@@ -136,7 +136,7 @@ pub(super) struct Policy {
     room: Cell<usize>,
     /// Pops until the end of this pass; 0: none has begun.
     pass: Cell<usize>,
-    /// What a task costs in nanoseconds, at most [`WANTED`].
+    /// The cost of a task in nanoseconds, at most [`WANTED`].
     cost: Cell<u32>,
     /// The time since the last reading of the clock went to tasks: not before the first reading, nor after a
     /// task that has blocked in place.
@@ -370,7 +370,7 @@ impl Policy {
     }
 }
 
-/// What tasks cost.
+/// The cost of tasks.
 impl Policy {
     /// The clock is read; `ran` tasks have run in the `busy` nanoseconds since its last reading.
     ///
@@ -398,7 +398,7 @@ impl Policy {
         self.cost_of(1) < CHEAP && self.cost_of(tasks) <= KEPT
     }
 
-    /// What this number of tasks costs.
+    /// The cost of this number of tasks.
     fn cost_of(&self, tasks: usize) -> Duration {
         Duration::from_nanos((tasks as u64).saturating_mul(u64::from(self.cost.get())))
     }

@@ -105,7 +105,7 @@ pub(crate) trait WorkerProbe {
     fn round_ended(&self, since: Instant, wakers: usize, fired: usize);
 }
 
-/// What happened to a task.
+/// An event in the life of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TaskEvent {
     Woken(RunningTask),

@@ -1,4 +1,4 @@
-//! What the workers share.
+//! The state that the workers share.
 
 use super::awake_threads::Quiescence;
 use super::idle::Idle;
@@ -100,10 +100,10 @@ impl Shared {
         self.slots.iter().filter(|slot| slot.rests()).count()
     }
 
-    /// What the workers run at the moment.
+    /// The tasks that the workers run at the moment.
     pub(crate) fn running_tasks(&self) -> Vec<RunningTask> {
-        let workers = (0..self.slots.high()).map(|index| self.slots.get(index));
-        workers.filter_map(|slot| slot.running.read()).chain(self.shutdown.drainer.read()).collect()
+        let tasks = self.used_slots().filter_map(|slot| slot.running.read());
+        tasks.chain(self.shutdown.drainer.read()).collect()
     }
 
     /// A worker has found nothing in the queues that all workers share.
@@ -131,14 +131,15 @@ impl Shared {
         (0..self.slots.high()).map(|index| self.slots.get(index))
     }
 
-    /// What each slot's worker does at the moment, by the index of the slot. The regular workers come first,
+    /// The entry of each slot's worker, by the index of the slot. The regular workers come first,
     /// and the spares follow.
     pub(crate) fn worker_entries(&self) -> impl ExactSizeIterator<Item = (usize, WorkerEntry)> {
         (0..self.slots.high()).map(|index| (index, self.worker_entry(index)))
     }
 
-    /// What `worker`, which must have a slot, does at the moment. If the worker moves meanwhile, what is read
-    /// may be of different moments, and `position` is the first of them: see [`Shared::has_moved`].
+    /// The entry of `worker`, which must have a slot: what it does at the moment. If the worker moves
+    /// meanwhile, what is read may be of different moments, and `position` is the first of them: see
+    /// [`Shared::has_moved`].
     pub(crate) fn worker_entry(&self, worker: usize) -> WorkerEntry {
         let slot = self.slots.get(worker);
         WorkerEntry {
@@ -212,10 +213,10 @@ impl Shared {
         }
     }
 
-    /// What the workers poll at the moment, with their indices, and which of their polls that is.
+    /// The tasks that the workers poll at the moment, with the index of the worker and the number of the
+    /// poll.
     pub(crate) fn polls_under_way(&self) -> impl Iterator<Item = (usize, u64, RunningTask)> {
-        (0..self.slots.high()).filter_map(|index| {
-            let running = &self.slots.get(index).running;
+        self.used_slots().enumerate().filter_map(|(index, Slot { running, .. })| {
             let (polls, task) = (running.polls(), running.read()?);
             (running.polls() == polls).then_some((index, polls, task))
         })
@@ -272,27 +273,11 @@ impl Shared {
         self.slots.iter().for_each(|slot| slot.registry.trace(wanted));
     }
 
-    /// The name of a task that has been cold. `None` also if it is not among the first [`NAMES`] of them.
-    pub(crate) fn task_name(&self, task: TaskId) -> Option<std::sync::Arc<str>> {
-        let (mut chunk, mut left) = (Vec::new(), NAMES);
-        for slot in 0..self.slots.high() {
-            let mut from = Some(0);
-            while let Some(next) = from.filter(|_| left != 0) {
-                from = self.list_tasks(slot, next, false, &mut chunk);
-                left = left.saturating_sub(chunk.len().max(LEAST_PER_LOOK));
-                if let Some(found) = chunk.drain(..).find(|entry| entry.task.id() == task) {
-                    return found.name;
-                }
-            }
-        }
-        None
-    }
-
     pub(crate) fn injected_tasks(&self) -> usize {
         self.queues.len()
     }
 
-    /// What one worker has done since the runtime began. Zeros if there is no such worker.
+    /// The counts of one worker since the runtime began. Zeros if there is no such worker.
     pub(crate) fn worker_counts(&self, worker: usize) -> WorkerCounts {
         if worker >= self.slots.workers() {
             return WorkerCounts::default();
@@ -356,13 +341,6 @@ impl Shared {
         self.check_quiet();
     }
 }
-
-/// How many tasks are looked at for a name: the driver thread does it, at some 100 ns each, and the next
-/// event waits meanwhile.
-const NAMES: usize = 10_000;
-
-/// One look into a list counts as this many tasks at the least, because it may pass entries that are free.
-const LEAST_PER_LOOK: usize = 500;
 
 /// See [`Shared::worker_entries`].
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,4 +1,4 @@
-//! What must hold when a scheduler has ended; for the scenarios in tests/shuttle.
+//! The state that a scheduler must have when it has ended; for the scenarios in tests/shuttle.
 
 use super::idle::Search;
 use super::shared::Shared;

@@ -21,7 +21,7 @@ mod imp {
 
     /// The shortest that the system gives, in nanoseconds.
     const SHORTEST: u64 = 100_000;
-    /// What the thread starts, threads and processes, has slices of the usual length.
+    /// Threads and processes that the thread starts have slices of the usual length.
     const RESET_ON_FORK: u64 = 1;
     /// The calling thread.
     const SELF: libc::pid_t = 0;

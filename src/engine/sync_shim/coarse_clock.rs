@@ -17,7 +17,7 @@ mod imp {
     /// as a rule, and costs a quarter of it.
     #[derive(Clone, Copy)]
     pub(crate) struct CoarseClock {
-        /// What the monotonic clock showed at the start, in nanoseconds; `None`: the system does not tell.
+        /// The reading of the monotonic clock at the start, in nanoseconds; `None`: the system does not tell.
         start: Option<u64>,
     }
 

@@ -1,4 +1,4 @@
-//! What loom has of its own; modelled.rs has the rest.
+//! The primitives that loom has of its own; modelled.rs has the rest.
 
 use super::{atomic, thread};
 pub(crate) use loom::cell::UnsafeCell;

@@ -1,4 +1,4 @@
-//! What loom and shuttle have alike: their locks, with parking_lot's interface.
+//! The primitives that loom and shuttle have alike: their locks, with parking_lot's interface.
 
 use super::{clock, model, pause, times_out};
 pub(crate) use model::sync::{RwLockReadGuard, RwLockWriteGuard, atomic};

@@ -1,4 +1,4 @@
-//! What is shipped: std, with parking_lot's locks and crossbeam's deques.
+//! The primitives that are shipped: std, with parking_lot's locks and crossbeam's deques.
 
 mod spin_mutex;
 

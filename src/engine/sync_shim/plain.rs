@@ -1,4 +1,4 @@
-//! What both of the shipped ones take from std.
+//! The primitives that both of the shipped ones take from std.
 
 /// A flag that the whole process shares.
 pub(crate) use std::sync::atomic::AtomicBool as ProcessFlag;

@@ -1,4 +1,5 @@
-//! What shuttle has of its own, with the interfaces of std and crossbeam; modelled.rs has the rest.
+//! The primitives that shuttle has of its own, with the interfaces of std and crossbeam; modelled.rs has the
+//! rest.
 //!
 //! shuttle runs all threads of a schedule one at a time on one thread of the system, and changes between
 //! them only where it is called: before each access to an atomic, at locks, parks, yields. What is kept per

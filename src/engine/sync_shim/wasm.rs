@@ -1,4 +1,5 @@
-//! What is shipped on wasm, where there is one thread: std alone. No deque, and no count of CPUs.
+//! The primitives that are shipped on wasm, where there is one thread: std alone. No deque, and no count of
+//! CPUs.
 
 pub(crate) use super::plain::*;
 /// A lock that lives in a static.

@@ -51,7 +51,7 @@ thread_local! {
     };
 }
 
-/// What goes through [`CURRENT`] does no more than read and write fields: such closures are inlined, while a
+/// Closures that go through [`CURRENT`] only read and write fields: such closures are inlined, while a
 /// poll inside `LocalKey::with` made two functions of it that handed each other pointers to their locals,
 /// for 60 instructions. Field by field, and in this order: a copy of the whole is made of words of other
 /// sizes than those that were written shortly before, and a processor waits for such stores.

@@ -113,7 +113,7 @@ pub(super) struct Header {
     pub(super) join_waker: UnsafeCell<Option<Waker>>,
 }
 
-/// What can be seen of tasks costs none of them a byte. The atomics of the models are larger.
+/// That tasks can be observed costs none of them a byte. The atomics of the models are larger.
 const _: () =
     assert!(size_of::<Header>() == 72 || usize::BITS != 64 || size_of::<AtomicU16>() != 2);
 

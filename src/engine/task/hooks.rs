@@ -1,4 +1,4 @@
-//! What the user wants to be told of tasks, and tasks of a runtime with such hooks: they have another table.
+//! The user's hooks for tasks, and the tasks of a runtime with such hooks: they have another table.
 //!
 //! A task calls the hooks if its table does, and the table is chosen at the spawn. So a runtime without hooks
 //! pays for one look at the scheduler per spawn, and nothing per poll. The hooks lie with the scheduler, so a

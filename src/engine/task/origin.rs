@@ -1,4 +1,4 @@
-//! What tells a task from others: its id, the place of its spawn, and its name if it was given one.
+//! The identity of a task: its id, the place of its spawn, and its name if it was given one.
 //!
 //! A task without a name has no memory for one: the type of the name is a part of the type of the task's
 //! cell, and that of no name takes no bytes. Rejected: a field of the header, which every task would pay for;
@@ -22,8 +22,8 @@ pub trait Origin {
     /// The type of the name, as the task keeps it.
     type Name: Name;
 
-    /// What the program has spawned, if the task polls an `F`: the lists of tasks show the name and the size
-    /// of this type.
+    /// The type that the program has spawned, if the task polls an `F`: the lists of tasks show its name and
+    /// its size.
     type Future<F>;
 
     /// Returns the place of the spawn, and the name.

@@ -176,7 +176,7 @@ pub(crate) struct ListEntry {
     pub(crate) is_stuck: bool,
     /// How many wakers of it there are, with the AbortHandles, if it is cold.
     pub(crate) wakers: Option<usize>,
-    /// What it waits for, if it is cold and has left a note of it.
+    /// The note of what it waits for, if it is cold and has left one.
     pub(crate) note: Option<Note>,
     /// Whether it is cold, and has been all the time since an earlier walk that marks has met it.
     pub(crate) mark: Mark,
@@ -221,7 +221,7 @@ impl ListEntry {
 }
 
 impl Cold {
-    /// What the list of live tasks shows of it. `marks`: see [`State::mark`](super::state::State::mark).
+    /// Its entry in the list of live tasks. `marks`: see [`State::mark`](super::state::State::mark).
     ///
     /// # Safety
     ///

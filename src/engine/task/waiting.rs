@@ -1,4 +1,4 @@
-//! What a cold task waits for, as its last poll has left it with the task.
+//! The note of what a cold task waits for, as its last poll has left it with the task.
 //!
 //! A future that has left the waker of its task where it waits leaves a [`Note`] of the place, too: in the
 //! word of the header by which queues link tasks, and which is of no use while the task is polled or cold. So

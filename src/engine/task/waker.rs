@@ -10,8 +10,7 @@ use super::current;
 use super::header::TaskRef;
 use super::origin::TaskId;
 use super::traced;
-use super::waiting::PrimitiveKind;
-use super::waiting::{Note, Wait};
+use super::waiting::{Note, PrimitiveKind, Wait};
 use std::mem::ManuallyDrop;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 

@@ -1,4 +1,4 @@
-//! What the futures of models wait for.
+//! The events that the futures of models wait for.
 
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, thread};

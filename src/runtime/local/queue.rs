@@ -284,13 +284,13 @@ impl<'a> Home<'a> {
         self.own(|own| mem::take(&mut own.news))
     }
 
-    /// Moves what others have sent behind what is here, and what has yielded behind that.
+    /// Moves the tasks that others have sent behind those that are here, and yielded tasks behind that.
     pub(super) fn fetch(self) {
         self.fetch_from(&mut self.queue.inbox.lock());
         self.take_back();
     }
 
-    /// Moves what has yielded behind what is ready.
+    /// Moves yielded tasks behind those that are ready.
     #[inline]
     fn take_back(self) {
         self.own(|own| match own.hot.is_empty() {
@@ -365,7 +365,7 @@ impl<'a> Visit<'a> {
         Self { home, place: Place::new(0) }
     }
 
-    /// Before a number of `next`: looks into the inbox, if there is anything, and at what has yielded.
+    /// Before a number of `next`: looks into the inbox, if there is anything, and at yielded tasks.
     #[inline]
     pub(super) fn begin(self: Pin<&Self>) {
         if TASKS.is_noted() {

@@ -49,10 +49,9 @@
 
 #![allow(unsafe_code)]
 
-use crate::engine::recycler;
 use crate::engine::sync_shim::UnsafeCell;
 use crate::engine::sync_shim::atomic::{AtomicU32, Ordering};
-use crate::engine::wakers;
+use crate::engine::{recycler, wakers};
 use std::alloc::Layout;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;

@@ -1,7 +1,6 @@
 use super::{Interval, MissedTickBehavior, interval, interval_at};
 use crate::runtime::Runtime;
-use crate::time::{Duration, Instant};
-use crate::time::{FAR, timeout};
+use crate::time::{Duration, FAR, Instant, timeout};
 use futures_core::Stream;
 use std::future::poll_fn;
 use std::pin::pin;

@@ -1,8 +1,7 @@
 use super::{Elapsed, timeout, timeout_at};
 use crate::engine::task::budget;
 use crate::runtime::Runtime;
-use crate::time::sleep;
-use crate::time::{Duration, Instant};
+use crate::time::{Duration, Instant, sleep};
 use std::future::{pending, poll_fn, ready};
 use std::io;
 use std::rc::Rc;

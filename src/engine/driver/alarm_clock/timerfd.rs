@@ -47,7 +47,7 @@ use super::CLOCK;
 pub(in crate::engine::driver) struct AlarmClock {
     /// `None` until a sleep has a deadline.
     timer: Option<TimerFd>,
-    /// What it is set for; `None` when it has rung, or was never set.
+    /// The deadline that it is set for; `None` when it has rung, or was never set.
     set_for: Option<u64>,
 }
 
@@ -93,8 +93,8 @@ impl AlarmClock {
         Ok(timer.set(left, TimerSetTimeFlags::empty())?)
     }
 
-    /// What it is set for counts no longer, because deadlines are nearer now, or farther off: the next one is
-    /// set, whatever it is.
+    /// Its deadline counts no longer, because deadlines are nearer now, or farther off: the next one is set,
+    /// whatever it is.
     pub(in crate::engine::driver) fn forget(&mut self) {
         self.set_for = None;
     }

@@ -29,7 +29,7 @@ fn drained() -> Arc<Readiness> {
     Arc::new(readiness)
 }
 
-/// What the dispatcher does with an event; the wakers are called after the lock is left.
+/// The dispatch of an event; the wakers are called after the lock is left.
 fn dispatch(readiness: &Readiness, ready: Ready) {
     let mut wakes = Vec::new();
     readiness.set(ready, &mut wakes);

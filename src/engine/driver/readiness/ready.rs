@@ -29,7 +29,7 @@ impl Direction {
         }
     }
 
-    /// What may have cut a transfer short although there is more.
+    /// The bit of what may have cut a transfer short although there is more.
     pub(super) fn mark(self) -> Ready {
         match self {
             Self::Read => Ready::MARK,
@@ -42,7 +42,7 @@ impl Direction {
         self.data() | self.closed() | self.mark()
     }
 
-    /// What says that this side has come to its end.
+    /// The bits that say that this side has come to its end.
     pub(in crate::engine::driver) fn closed(self) -> Ready {
         match self {
             Self::Read => Ready::READ_CLOSED | Ready::PRIORITY_CLOSED,
@@ -51,7 +51,7 @@ impl Direction {
     }
 }
 
-/// What a source is ready for, as far as the system has reported.
+/// The operations that a source is ready for, as far as the system has reported.
 ///
 /// It is a hint, not a promise: another task may have taken the data meanwhile, and then the
 /// operation returns [`WouldBlock`](std::io::ErrorKind::WouldBlock) all the same.

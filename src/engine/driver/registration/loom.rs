@@ -58,8 +58,8 @@ fn drain(registration: &Registration) {
     readiness.clear_would_block(event, Direction::Read);
 }
 
-/// What the holder of the seat does with an event for `token`, which it fetched before. Returns how many
-/// tasks it wakes; `None`: it finds no source.
+/// The dispatch of an event for `token`, which the holder of the seat fetched before. Returns how many tasks
+/// it wakes; `None`: it finds no source.
 fn dispatch(driver: &Driver, token: Token) -> Option<usize> {
     let mut wakes = Vec::new();
     let sources = driver.sources.lock();
@@ -194,7 +194,7 @@ struct Connection {
     system: Mutex<System>,
 }
 
-/// What the system knows of it.
+/// The state that the system has of it.
 #[derive(Default)]
 struct System {
     has_room: bool,

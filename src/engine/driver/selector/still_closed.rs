@@ -18,7 +18,7 @@ use nix::errno::Errno;
 use nix::libc::{self, POLLERR, POLLHUP, POLLNVAL, POLLRDHUP, c_int, c_short};
 use std::mem::MaybeUninit;
 
-/// What of a source decides what its flags mean.
+/// The kind of a source, which decides what its flags mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Stream,
@@ -28,7 +28,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// What the flags say in the table above.
+    /// The ends that the flags report by the table above.
     fn ended(self, flags: c_short) -> Ready {
         let has = |flag: c_short| flags & flag == flag;
         let (read, write) = match self {

@@ -543,7 +543,7 @@ fn no_timer_is_lost_between_threads() {
     }
 }
 
-/// What is told of a timer is told without the lock, and few are looked at under one taking of it.
+/// Timers are told of without the lock, and few are looked at under one taking of it.
 #[test]
 fn many_timers_are_listed_with_few_of_them_under_the_lock() {
     let driver = driver(2);

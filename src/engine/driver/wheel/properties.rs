@@ -13,7 +13,7 @@ pub(in crate::engine::driver) const SECOND: u64 = 1_000_000_000;
 pub(in crate::engine::driver) const DAY: u64 = 86_400 * SECOND;
 pub(in crate::engine::driver) const YEAR: u64 = 365 * DAY;
 
-/// What is done next. Times are relative, so that an operation keeps its sense when others before it go.
+/// The next operation. Times are relative, so that an operation keeps its sense when others before it go.
 #[derive(Debug, Clone)]
 enum Op {
     Insert(When),
@@ -147,8 +147,8 @@ impl Model {
     }
 }
 
-/// What has expired is what is due, in the order of ticks; and in the order of places within a tick, but for
-/// entries that were put off.
+/// The entries that have expired are those that are due, in the order of ticks; and in the order of places
+/// within a tick, but for entries that were put off.
 fn check_order(expired: &[u64], due: &BTreeMap<(u64, u64), Entry>, now: u64) {
     let known: BTreeMap<u64, _> =
         due.iter().map(|(place, entry)| (entry.value, (place, entry.put_off))).collect();

@@ -293,7 +293,7 @@ fn left(shared: &Arc<Shared>) -> Parker {
     worker(shared, 0).leave()
 }
 
-/// What it takes to start a thread, which no model here is to do: the slot has one.
+/// The configuration of a thread, which no model here is to start: the slot has one.
 fn no_thread() -> (ThreadConfig, AroundThread) {
     let config = ThreadConfig { name: ThreadName::Prefix(String::new()), stack_size: None };
     (config, std::sync::Arc::new(|_| unreachable!("a second thread in the slot")))

@@ -212,7 +212,7 @@ fn a_deque_that_thieves_have_emptied_ends_the_pass_and_the_pause() {
 }
 
 proptest! {
-    /// What the bound in worker/next_task.rs rests on: whatever comes from the injector and whatever thieves
+    /// The bound in worker/next_task.rs rests on this: whatever comes from the injector and whatever thieves
     /// take, the deque holds no more than the worker's own tasks and two passes' intake.
     #[test]
     fn the_deque_holds_the_own_tasks_and_two_passes_at_the_most(

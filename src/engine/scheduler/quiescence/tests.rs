@@ -1,4 +1,4 @@
-//! What the holder of the seat looks at, in which order.
+//! The order in which the holder of the seat looks.
 
 use super::*;
 use crate::engine::driver::Driver;

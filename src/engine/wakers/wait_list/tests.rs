@@ -163,7 +163,7 @@ static NOSY: RawWakerVTable = RawWakerVTable::new(
     count_use,
 );
 
-/// What a nosy waker does when it is cloned, called or dropped.
+/// The clone, the call and the drop of a nosy waker.
 fn count_use(data: *const ()) {
     // SAFETY: `data` is a list that is never freed, see below.
     let list = unsafe { &*data.cast::<WaitList<usize>>() };

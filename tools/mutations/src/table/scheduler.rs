@@ -11,10 +11,10 @@ const WORK: &str = "src/engine/scheduler/worker/work.rs";
 const WATCHDOG: &str = "src/engine/scheduler/watchdog.rs";
 const SHARED: &str = "src/engine/scheduler/shared.rs";
 const LIFECYCLE: &str = "src/engine/scheduler/lifecycle.rs";
-const IN_PLACE: &str = "src/engine/scheduler/here.rs";
+const HERE: &str = "src/engine/scheduler/here.rs";
 const SIZE: &str = "src/engine/scheduler/size.rs";
 const RECORDER: &str = "src/observe/recorder.rs";
-const COUNT: &str = "src/engine/scheduler/slots.rs";
+const SLOTS: &str = "src/engine/scheduler/slots.rs";
 
 pub const ROWS: &[Mutation] = &[
     // Which workers are parked, and which search.
@@ -202,14 +202,14 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a worker that steps aside keeps its slot active",
     },
     Mutation {
-        file: IN_PLACE,
+        file: HERE,
         models: "here::loom",
         from: "        shared.tell(worker.hand_over());\n",
         to: "",
         breaks: "a worker that steps aside keeps what is queued",
     },
     Mutation {
-        file: IN_PLACE,
+        file: HERE,
         models: "here::loom",
         from: "        self.slot().reactivate();\n",
         to: "",
@@ -345,14 +345,14 @@ pub const ROWS: &[Mutation] = &[
     },
     // A worker that is back.
     Mutation {
-        file: IN_PLACE,
+        file: HERE,
         models: "watchdog::loom",
         from: "        fence(Ordering::SeqCst);\n        shared.rouse_watchdog();",
         to: "        shared.rouse_watchdog();",
         breaks: "no fence between a worker that is back and the sleeping watchdog",
     },
     Mutation {
-        file: IN_PLACE,
+        file: HERE,
         models: "watchdog::loom",
         from: "        fence(Ordering::SeqCst);\n        shared.rouse_watchdog();",
         to: "",
@@ -367,14 +367,14 @@ pub const ROWS: &[Mutation] = &[
         breaks: "the flag of the shared queues is lowered over a push",
     },
     Mutation {
-        file: COUNT,
+        file: SLOTS,
         models: "shared::loom",
         from: "        self.0.load(Ordering::Acquire)\n",
         to: "        self.0.load(Ordering::Relaxed)\n",
         breaks: "a thread that sees that a task has ended does not see its child",
     },
     Mutation {
-        file: COUNT,
+        file: SLOTS,
         models: "shared::loom",
         from: "self.0.store(self.0.load(Ordering::Relaxed) + n, Ordering::Release);",
         to: "self.0.store(self.0.load(Ordering::Relaxed) + n, Ordering::Relaxed);",

@@ -9,7 +9,7 @@ const CELL: &str = "src/engine/task/cell.rs";
 const HEADER: &str = "src/engine/task/header.rs";
 const JOIN: &str = "src/engine/task/join.rs";
 const RING: &str = "src/observe/ring.rs";
-const RUNNING: &str = "src/engine/task/current.rs";
+const CURRENT: &str = "src/engine/task/current.rs";
 const CANCELLATION: &str = "src/task/cancellation.rs";
 const SIGNAL: &str = "src/engine/wakers/signal.rs";
 const TRACKER: &str = "src/task/tracker.rs";
@@ -335,42 +335,42 @@ pub const ROWS: &[Mutation] = &[
     },
     // The note of what a worker polls.
     Mutation {
-        file: HEADERNING,
+        file: CURRENT,
         models: "task::current::loom",
         from: "self.spawned_at.store(Some(spawned_at), Ordering::Release);",
         to: "self.spawned_at.store(Some(spawned_at), Ordering::Relaxed);",
         breaks: "a look that sees the next poll's place does not see its count",
     },
     Mutation {
-        file: HEADERNING,
+        file: CURRENT,
         models: "task::current::loom",
         from: "self.id.store(id.to_bits(), Ordering::Release);",
         to: "self.id.store(id.to_bits(), Ordering::Relaxed);",
         breaks: "a look that sees the next poll's id does not see its place",
     },
     Mutation {
-        file: HEADERNING,
+        file: CURRENT,
         models: "task::current::loom",
         from: "let id = self.id.load(Ordering::Acquire);",
         to: "let id = self.id.load(Ordering::Relaxed);",
         breaks: "the place may be of an earlier poll than the id",
     },
     Mutation {
-        file: HEADERNING,
+        file: CURRENT,
         models: "task::current::loom",
         from: "(before == after).then_some(RunningTask { id, spawned_at })",
         to: "Some(RunningTask { id, spawned_at })",
         breaks: "a look does not mind that another poll has begun",
     },
     Mutation {
-        file: HEADERNING,
+        file: CURRENT,
         models: "task::current::loom",
         from: "self.id.store(0, Ordering::Release);",
         to: "",
         breaks: "the last poll's task stays on the note",
     },
     Mutation {
-        file: HEADERNING,
+        file: CURRENT,
         models: "scheduler::worker::loom",
         from: "self.id.store(0, Ordering::Release);",
         to: "self.id.store(0, Ordering::Relaxed);",

@@ -111,7 +111,7 @@ impl Driver {
         source: &mut (impl Source + ?Sized),
         interest: mio::Interest,
     ) -> io::Result<Registration> {
-        self.register_for(source, interest, interest, WriteInterest::reported(interest))
+        self.register_for(source, interest, interest, REPORTED)
     }
 
     /// Registers a source that has room for writing, such as a connection: as [`register`](Self::register)
@@ -127,29 +127,24 @@ impl Driver {
         interest: mio::Interest,
         descriptor: Option<i32>,
     ) -> io::Result<Registration> {
-        let number = descriptor;
-        let descriptor = descriptor.filter(|_| selector::KNOWS_DESCRIPTORS);
-        let registration = match (descriptor, interest.remove(mio::Interest::WRITABLE)) {
-            (Some(descriptor), Some(reported)) => self.register_for(
-                source,
-                interest,
-                reported,
-                WriteInterest::unreported(descriptor, interest),
-            ),
-            _ => self.register(source, interest),
-        }?;
-        registration.note_descriptor(number);
+        let known = descriptor.filter(|_| selector::KNOWS_DESCRIPTORS);
+        let late = known.zip(interest.remove(mio::Interest::WRITABLE));
+        let (unreported, reported) = late.unwrap_or((REPORTED, interest));
+        let registration = self.register_for(source, interest, reported, unreported)?;
+        registration.note_descriptor(descriptor);
         Ok(registration)
     }
 
-    /// Registers a source that is used for `interest`, of which the system reports `reported`.
+    /// Registers a source that is used for `interest`, of which the system reports `reported`. `unreported`:
+    /// see [`WriteInterest`].
     fn register_for(
         self: &Arc<Self>,
         source: &mut (impl Source + ?Sized),
         interest: mio::Interest,
         reported: mio::Interest,
-        write_interest: WriteInterest,
+        unreported: i32,
     ) -> io::Result<Registration> {
+        let write_interest = WriteInterest::new(unreported, interest);
         let readiness = Arc::new(Readiness::new(interest));
         let key = self.sources.lock().insert(readiness.clone())?;
         // From here on the drop of the registration takes the entry out again. Entered in the table before
@@ -227,12 +222,11 @@ impl Registration {
 
     /// A transfer in this direction moved fewer bytes than it could have; see [`Readiness::clear`].
     pub(crate) fn clear_after_short_transfer(&self, event: ReadyEvent, direction: Direction) {
-        self.write_interest.clear_after_short_transfer(
-            &self.readiness,
-            event,
-            direction,
-            |descriptor, interest| self.reregister(descriptor, interest),
-        );
+        let register = |descriptor, interest| self.reregister(descriptor, interest);
+        // The bit stays if the system refuses to report room.
+        if direction == Direction::Read || self.write_interest.report(register).is_ok() {
+            self.readiness.clear(event, direction);
+        }
     }
 
     fn reregister(&self, descriptor: i32, interest: mio::Interest) -> io::Result<()> {
@@ -298,13 +292,8 @@ struct WriteInterest {
 }
 
 impl WriteInterest {
-    fn reported(interest: mio::Interest) -> Self {
-        Self { unreported: AtomicI32::new(REPORTED), interest }
-    }
-
-    /// For a source with room, which will be registered for `interest` when a write finds no room.
-    fn unreported(descriptor: i32, interest: mio::Interest) -> Self {
-        Self { unreported: AtomicI32::new(descriptor), interest }
+    fn new(unreported: i32, interest: mio::Interest) -> Self {
+        Self { unreported: AtomicI32::new(unreported), interest }
     }
 
     /// The source is not ready for any of `bits`: clears them, unless something was reported after `event`.
@@ -327,20 +316,6 @@ impl WriteInterest {
         }
         readiness.clear_bits(event, bits);
         Ok(())
-    }
-
-    /// A transfer moved fewer bytes than it could have: clears the bit of its data, or keeps it if `register`
-    /// fails.
-    fn clear_after_short_transfer(
-        &self,
-        readiness: &Readiness,
-        event: ReadyEvent,
-        direction: Direction,
-        register: impl FnOnce(i32, mio::Interest) -> io::Result<()>,
-    ) {
-        if direction == Direction::Read || self.report(register).is_ok() {
-            readiness.clear(event, direction);
-        }
     }
 
     /// Has room reported from now on.

@@ -205,7 +205,7 @@ impl Connection {
     fn new() -> Arc<Self> {
         let both = mio::Interest::READABLE | mio::Interest::WRITABLE;
         Arc::new(Self {
-            write_interest: WriteInterest::unreported(DESCRIPTOR, both),
+            write_interest: WriteInterest::new(DESCRIPTOR, both),
             readiness: Readiness::new(both),
             system: Mutex::new(System::default()),
         })

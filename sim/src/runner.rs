@@ -94,8 +94,10 @@ fn sweep_with(sweep: &Sweep, settings: &Settings) -> Result<Summary, String> {
     summary.real = start.elapsed();
     let Some(finding) = found else { return Ok(summary) };
     let only = settings.only.as_deref();
-    let failure =
-        Failure { sweep, launcher: &launcher, plan: &plan, only, random_addresses, finding };
+    let replays = settings.replays.map(|runs| usize::try_from(runs).unwrap_or(usize::MAX));
+    let launcher = &launcher;
+    let plan = &plan;
+    let failure = Failure { sweep, launcher, plan, only, replays, random_addresses, finding };
     Err(failure.explain()?)
 }
 

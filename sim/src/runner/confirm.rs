@@ -4,8 +4,8 @@ use super::child::{Launcher, Run, Traces};
 use super::mask::Mask;
 use super::sweep::Finding;
 
-/// How many runs of a failing seed are compared.
-const RUNS: usize = 3;
+/// How many runs of a failing seed are compared, unless the user says otherwise.
+pub(super) const RUNS: usize = 3;
 
 pub(super) enum Confirmation {
     /// All runs did the same, as far as they tell.
@@ -14,13 +14,14 @@ pub(super) enum Confirmation {
     Differs { runs: usize, same: usize, how: String },
 }
 
-/// Runs the seed of `finding` until there are three runs of it, and compares them.
+/// Runs the seed of `finding` until there are `runs` runs of it, and compares them.
 pub(super) fn confirm(
     launcher: &Launcher,
     mask: &Mask,
     finding: &mut Finding,
+    runs: usize,
 ) -> Result<Confirmation, String> {
-    let missing = RUNS.saturating_sub(finding.runs.len());
+    let missing = runs.saturating_sub(finding.runs.len());
     let masks = vec![mask.clone(); missing];
     finding.runs.extend(launcher.run_each(finding.seed, &masks, Traces::AsAsked)?);
     let first = finding.failing();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::child::{Launcher, Run, Traces};
-use super::confirm::{Confirmation, confirm};
+use super::confirm::{Confirmation, RUNS, confirm};
 use super::mask::Mask;
 use super::minimise::{Smallest, Verdict, minimise};
 use super::report::{ChildReport, Outcome};
@@ -40,6 +40,8 @@ pub(super) struct Failure<'a> {
     pub(super) plan: &'a Plan,
     /// What the mask came from, when the user gave one: keys or a file.
     pub(super) only: Option<&'a str>,
+    /// How many runs of the seed the user wants to be compared.
+    pub(super) replays: Option<usize>,
     pub(super) random_addresses: bool,
     pub(super) finding: Finding,
 }
@@ -63,11 +65,15 @@ impl Failure<'_> {
         if self.finding.failing().report.outcome == Outcome::Stopped {
             return Ok(self.picture());
         }
-        let confirmation = confirm(self.launcher, &self.plan.mask, &mut self.finding)?;
+        let runs = self.replays.unwrap_or(RUNS);
+        let confirmation = confirm(self.launcher, &self.plan.mask, &mut self.finding, runs)?;
         let repeats = matches!(confirmation, Confirmation::Same { .. });
         // Without runs that repeat, a smaller set would prove nothing. And the user's own set is
         // mostly the smallest of an earlier report.
-        let searches = repeats && self.sweep.minimise_seconds > 0 && self.only.is_none();
+        let searches = repeats
+            && self.sweep.minimise_seconds > 0
+            && self.only.is_none()
+            && self.replays.is_none();
         let explained = if searches { Some(self.minimise()?) } else { None };
         let told = if repeats { self.tell(explained.as_ref())? } else { None };
         Ok(self.text(&confirmation, explained.as_ref(), told.as_ref()))

@@ -17,6 +17,8 @@ pub(crate) struct Settings {
     pub(crate) jobs: Option<u64>,
     /// Go on with new seeds for so many seconds. The number of seeds does not count then.
     pub(crate) seconds: Option<u64>,
+    /// Compare so many runs of a failing seed, and search for no smaller failure.
+    pub(crate) replays: Option<u64>,
     /// Run each seed twice and compare.
     pub(crate) check: bool,
     /// Keys, or a file of them: no other disturbance happens.
@@ -48,6 +50,7 @@ impl Settings {
             first: number("LITEN_SIM_FIRST")?,
             jobs: number("LITEN_SIM_JOBS")?,
             seconds: number("LITEN_SIM_SECONDS")?,
+            replays: number("LITEN_SIM_REPLAYS")?,
             check: text("LITEN_SIM_CHECK").is_some_and(|text| text != "0"),
             only: text("LITEN_SIM_ONLY"),
             stop,

@@ -129,6 +129,11 @@ fn a_failure_is_minimised_to_the_two_disturbances_that_it_needs() {
     );
     assert_eq!(Mask::from_setting(&only(&report)), Ok(Mask::only(needed)));
 
+    let settings = Settings { replays: Some(7), ..Settings::default() };
+    let replayed = sweep_with(&sweep, &settings).unwrap_err();
+    assert_has(&replayed, &["failed with seed 0", "in 7 of 7 runs\n"]);
+    assert!(!replayed.contains("smallest"), "{replayed}");
+
     let settings = Settings { only: Some(only(&report)), ..Settings::default() };
     let again = sweep_with(&sweep, &settings).unwrap_err();
     assert_has(

@@ -11,10 +11,12 @@ pub(crate) struct Build {
 }
 
 impl Build {
-    /// Runs `cargo test --no-run` in `folder` with further arguments.
+    /// Runs `cargo test --no-run` in `folder` with further arguments, and with these flags for the compiler
+    /// in place of those of the environment.
     pub(crate) fn of_tests(
         folder: &Path,
         target: &Path,
+        flags: Option<&str>,
         arguments: &[&str],
     ) -> Result<Self, String> {
         let output = Command::new("cargo")
@@ -22,6 +24,7 @@ impl Build {
             .args(arguments)
             .current_dir(folder)
             .env("CARGO_TARGET_DIR", target)
+            .envs(flags.map(|flags| ("RUSTFLAGS", flags)))
             .stderr(Stdio::inherit())
             .output()
             .map_err(|error| format!("cargo could not be run: {error}"))?;

@@ -32,6 +32,22 @@ impl Expected {
         Ok(Self { reasons: reasons.collect::<Result<_, String>>()? })
     }
 
+    /// Adds the lines of another list.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.reasons.extend(other.reasons);
+    }
+
+    /// Returns the list for another release: the lines of `others` that begin with its number, and all of this
+    /// one, none of which has to fail there.
+    pub(crate) fn of_release(self, release: &str, others: Self) -> Self {
+        let all = |(test, reason)| (test, format!("{SOMETIMES}: {reason}"));
+        let mut reasons: BTreeMap<String, String> = self.reasons.into_iter().map(all).collect();
+        reasons.extend(others.reasons.into_iter().filter_map(|(name, reason)| {
+            Some((name.strip_prefix(release)?.strip_prefix("::")?.to_owned(), reason))
+        }));
+        Self { reasons }
+    }
+
     /// Says what is not as the list says. With a choice of files, only those are looked at.
     pub(crate) fn surprises(&self, table: &Table, wanted: &[String]) -> Vec<String> {
         let mut surprises = Vec::new();
@@ -95,6 +111,8 @@ mod tests {
         for (name, text, lines) in [
             ("expected", include_str!("../expected"), 5),
             ("expected-of-libraries", include_str!("../expected-of-libraries"), 1),
+            ("expected-of-releases", include_str!("../expected-of-releases"), 0),
+            ("expected-unstable", include_str!("../expected-unstable"), 0),
         ] {
             let list = Expected::parse(text).expect("the list can be read");
             assert_eq!(
@@ -103,6 +121,15 @@ mod tests {
                 "{name} may only shrink, and this number with it"
             );
         }
+    }
+
+    #[test]
+    fn another_release_has_its_own_lines_and_need_not_fail_where_this_one_does() {
+        let others = Expected::parse("1.47.5::a::b # once\n1.49.0::a::c # twice\n").expect("read");
+        let list = Expected::parse("a::d # because\n").expect("read").of_release("1.47.5", others);
+        let lines: Vec<(&str, &str)> =
+            list.reasons.iter().map(|(name, reason)| (&**name, &**reason)).collect();
+        assert_eq!(lines, [("a::b", "once"), ("a::d", "sometimes: because")]);
     }
 
     #[test]

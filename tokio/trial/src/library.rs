@@ -109,7 +109,7 @@ impl Suite {
         // of which each new compiler has more.
         let mut arguments = vec!["--no-fail-fast", "--config", ONLY_WARN];
         arguments.extend(library.arguments.iter().map(String::as_str));
-        let build = Build::of_tests(&place, &folder.join("target"), &arguments)?;
+        let build = Build::of_tests(&place, &folder.join("target"), None, &arguments)?;
         if let Some(face) = face {
             in_effect(&build, face).map_err(|error| format!("{}: {error}", library.name))?;
         }

@@ -1,8 +1,10 @@
 //! Runs published tests twice, on real tokio and on the package named `tokio` over liten, and prints a table.
 //!
-//! `trial tokio FACE FOLDER [FILE...]` runs tokio's own, or those in some files (`sync_mpsc`, for instance).
-//! All files are modules of one binary: 150 binaries would take their time to link. A file that does not
-//! compile is left out and reported.
+//! `trial tokio FACE FOLDER [--unstable] [--release VERSION] [FILE...]` runs tokio's own, or those in some files
+//! (`sync_mpsc`, for instance). All files are modules of one binary: 150 binaries would take their time to
+//! link. A file that does not compile is left out and reported. With `--unstable` all is compiled with `--cfg
+//! tokio_unstable` and with the features that have items behind it. With `--release` the tests are those of
+//! another release than the one whose files the package has; what it failed then and does not now is fine.
 //!
 //! `trial libraries FACE FOLDER [NAME...]` runs the tests inside the packages of the libraries that the file
 //! `libraries` lists, or of some of them. NAME=CHECKOUT takes the source of a library from a folder: some
@@ -14,8 +16,9 @@
 //!
 //! Counted are the tests that real tokio passes in the same run: what wants a server or the network fails
 //! on both. A test that fails is tried again twice, because some are at the mercy of the machine. What fails
-//! on liten only is looked up in `expected`, or in `expected-of-libraries`: the run fails if something is
-//! missing there, and also if something there passes, so that the list can only shrink.
+//! on liten only is looked up in `expected`, or in `expected-of-libraries`, `expected-unstable`,
+//! `expected-of-releases`: the run fails if something is missing there, and also if something there passes, so
+//! that the list can only shrink.
 
 mod cargo;
 mod expected;
@@ -29,14 +32,15 @@ use round::Round;
 use std::env;
 use std::path::{self, Path, PathBuf};
 use std::process::ExitCode;
-use suite::Suite;
+use suite::{Suite, Tests};
 use table::Table;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let [what, face, folder, wanted @ ..] = &arguments[..] else {
         eprintln!(
-            "usage: bash tokio/checks/suites [FILE...] or bash tokio/checks/libraries [NAME...]"
+            "usage: bash tokio/checks/suites [--unstable] [--release VERSION] [FILE...]\n       bash \
+             tokio/checks/libraries [NAME...]"
         );
         return ExitCode::FAILURE;
     };
@@ -63,12 +67,59 @@ fn run(what: &str, face: &str, folder: &str, wanted: &[String]) -> Result<bool, 
 }
 
 /// Runs tokio's own tests, and returns whether everything is as expected.
-fn run_own(face: &Path, folder: &Path, wanted: &[String]) -> Result<bool, String> {
-    let expected = Expected::read(&list("expected"))?;
-    let real = Suite::build("tokio", &folder.join("real"), None, wanted)?;
-    let ours = Suite::build("liten", &folder.join("face"), Some(face), wanted)?;
+fn run_own(face: &Path, folder: &Path, arguments: &[String]) -> Result<bool, String> {
+    let own = own_release()?;
+    let tests = asked(arguments, &own)?;
+    let mut expected = Expected::read(&list("expected"))?;
+    if tests.flagged {
+        expected.add(Expected::read(&list("expected-unstable"))?);
+    }
+    let mut folder = folder.to_owned();
+    if tests.release != own {
+        expected =
+            expected.of_release(&tests.release, Expected::read(&list("expected-of-releases"))?);
+        folder.push(&tests.release);
+    }
+    if tests.flagged {
+        folder.push("unstable");
+    }
+    let real = Suite::build("tokio", &folder.join("real"), None, &tests)?;
+    let ours = Suite::build("liten", &folder.join("face"), Some(face), &tests)?;
     let table = Table::new(&round::run(&real)?, &round::run(&ours)?);
-    Ok(judge("file", &table, &expected, wanted))
+    Ok(judge("file", &table, &expected, &tests.files))
+}
+
+/// Reads which of tokio's tests are asked for. `own` is the release whose files the package has.
+fn asked(arguments: &[String], own: &str) -> Result<Tests, String> {
+    let mut tests = Tests { release: own.to_owned(), flagged: false, files: Vec::new() };
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--unstable" => tests.flagged = true,
+            "--release" => {
+                arguments.next().ok_or("which release?")?.clone_into(&mut tests.release);
+            }
+            option if option.starts_with('-') => {
+                return Err(format!("there is no option {option}"));
+            }
+            file => tests.files.push(file.to_owned()),
+        }
+    }
+    match tests.flagged && tests.release != own {
+        // Their features have other names in older releases, and their items another look.
+        true => Err(format!("with --unstable there are the tests of tokio {own} only")),
+        false => Ok(tests),
+    }
+}
+
+/// The release whose files the package has.
+fn own_release() -> Result<String, String> {
+    let path = list("../upstream/Cargo.toml");
+    let text =
+        std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let release = text.lines().find_map(|line| line.strip_prefix("tokio = { version = \"="));
+    let release = release.and_then(|rest| rest.split('"').next());
+    release.map(ToOwned::to_owned).ok_or(format!("{} names no release of tokio", path.display()))
 }
 
 /// Runs the tests of libraries, and returns whether everything is as expected.
@@ -104,4 +155,30 @@ fn judge(what: &str, table: &Table, expected: &Expected, wanted: &[String]) -> b
         println!("{surprise}");
     }
     surprises.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{asked, own_release};
+
+    fn ask(line: &str) -> Result<(String, bool, Vec<String>), String> {
+        let words: Vec<String> = line.split_whitespace().map(ToOwned::to_owned).collect();
+        asked(&words, "1.54.1").map(|tests| (tests.release, tests.flagged, tests.files))
+    }
+
+    #[test]
+    fn without_options_the_own_releases_tests_run() {
+        let own = "1.54.1".to_owned();
+        assert_eq!(ask("fs sync_mpsc"), Ok((own, false, vec!["fs".into(), "sync_mpsc".into()])));
+        assert!(own_release().is_ok_and(|release| release.starts_with("1.")));
+    }
+
+    #[test]
+    fn options_say_which_release_and_whether_with_the_flag() {
+        assert_eq!(ask("--release 1.47.5"), Ok(("1.47.5".into(), false, Vec::new())));
+        assert_eq!(ask("--unstable fs"), Ok(("1.54.1".into(), true, vec!["fs".into()])));
+        for wrong in ["--release", "--stable", "--unstable --release 1.47.5"] {
+            assert!(ask(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -6,8 +6,17 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What tokio's tests ask for. Two more dev-dependencies of tokio's are for tests that `tokio_unstable`
-/// hides.
+/// Which of tokio's tests are run, and how.
+pub(crate) struct Tests {
+    /// The release whose tests they are: the one whose files the package has, or another one.
+    pub(crate) release: String,
+    /// Whether everything is compiled with `--cfg tokio_unstable`.
+    pub(crate) flagged: bool,
+    /// Names of the files that are wanted: all, if there is none.
+    pub(crate) files: Vec<String>,
+}
+
+/// What tokio's tests ask for, with words in capitals for what depends on the release and on the flag.
 const MANIFEST: &str = r#"[package]
 name = "suite"
 version = "0.0.0"
@@ -26,7 +35,7 @@ name = "all"
 path = "all.rs"
 
 [dependencies]
-tokio = { version = "1.54.1", features = ["full", "test-util"] }
+tokio = { version = "RELEASE", features = ["full", "test-util"MORE] }
 
 [dev-dependencies]
 async-stream = "0.3"
@@ -43,15 +52,22 @@ tempfile = "3"
 tokio-stream = "0.1"
 tokio-test = "0.4"
 
+[target.'cfg(tokio_unstable)'.dev-dependencies]
+backtrace = "0.3.58"
+futures-test = "0.3.31"
+tracing = "0.1.29"
+tracing-mock = "=0.1.0-beta.1"
+
 # The tests ask for the features that tokio itself was built with.
 [features]
-default = ["full", "test-util"]
+default = ["full", "test-util"MORE]
 full = [
     "fs", "io-std", "io-util", "macros", "net", "parking_lot", "process", "rt", "rt-multi-thread", "signal",
     "sync", "time",
 ]
 fs = []
 io-std = []
+io-uring = []
 io-util = []
 macros = []
 net = []
@@ -59,15 +75,23 @@ parking_lot = []
 process = []
 rt = []
 rt-multi-thread = []
+schedule-latency = []
 signal = []
 sync = []
+taskdump = []
 test-util = []
 time = []
+tracing = []
 
 [profile.dev]
 debug = 0
 incremental = false
 "#;
+
+/// The features that have items behind the flag, without `io-uring`, which liten refuses.
+const FLAGGED_FEATURES: [&str; 3] = ["schedule-latency", "taskdump", "tracing"];
+
+const FLAG: &str = "--cfg tokio_unstable";
 
 /// What files of tests find at the root of their crate, where each was alone.
 const ROOT: &str = "#[allow(unused_imports)]\nuse tokio::time;\n";
@@ -89,25 +113,64 @@ pub(crate) struct Program {
     pub(crate) prefix: String,
 }
 
-impl Suite {
-    /// Builds it in `folder`, with the package in `face` in place of tokio if there is one.
-    pub(crate) fn build(
-        name: &'static str,
-        folder: &Path,
-        face: Option<&Path>,
-        wanted: &[String],
-    ) -> Result<Self, String> {
-        let named = |error: std::io::Error| format!("{}: {error}", folder.display());
-        fs::create_dir_all(folder).map_err(named)?;
-        let mut manifest = MANIFEST.to_owned();
+impl Tests {
+    fn manifest(&self, face: Option<&Path>) -> String {
+        // A release that is not this one would be another one's tests.
+        let release = match face {
+            None => format!("={}", self.release),
+            Some(_) => self.release.clone(),
+        };
+        let more = FLAGGED_FEATURES.map(|feature| format!(", \"{feature}\""));
+        let more = if self.flagged { more.concat() } else { String::new() };
+        let mut manifest = MANIFEST.replace("RELEASE", &release).replace("MORE", &more);
         if let Some(face) = face {
             manifest +=
                 &format!("\n[patch.crates-io]\ntokio = {{ path = '{}' }}\n", face.display());
         }
-        fs::write(folder.join("Cargo.toml"), manifest).map_err(named)?;
+        manifest
+    }
+
+    /// Names and paths of the files that are wanted, of those in `folder`.
+    fn paths(&self, folder: &Path) -> Result<Vec<(String, PathBuf)>, String> {
+        let named = |error: std::io::Error| format!("{}: {error}", folder.display());
+        let mut files = Vec::new();
+        for entry in folder.read_dir().map_err(named)? {
+            let path = entry.map_err(named)?.path();
+            let Some(name) = path.file_stem().and_then(|stem| stem.to_str()) else { continue };
+            let is_test = path.extension().is_some_and(|extension| extension == "rs");
+            let is_wanted = self.files.is_empty() || self.files.iter().any(|file| file == name);
+            if is_test && is_wanted {
+                files.push((name.to_owned(), path.clone()));
+            }
+        }
+        if files.is_empty() {
+            return Err(format!(
+                "{}: no file of tests has one of these names: {:?}",
+                folder.display(),
+                self.files
+            ));
+        }
+        files.sort();
+        Ok(files)
+    }
+}
+
+impl Suite {
+    /// Builds them in `folder`, with the package in `face` in place of tokio if there is one.
+    pub(crate) fn build(
+        name: &'static str,
+        folder: &Path,
+        face: Option<&Path>,
+        tests: &Tests,
+    ) -> Result<Self, String> {
+        let named = |error: std::io::Error| format!("{}: {error}", folder.display());
+        fs::create_dir_all(folder).map_err(named)?;
+        fs::write(folder.join("Cargo.toml"), tests.manifest(face)).map_err(named)?;
         fs::write(folder.join("lib.rs"), "").map_err(named)?;
-        let tests = tests_of_tokio(folder, face)?;
-        let files = files(&tests, wanted)?;
+        // What did not compile the last time is not what does not compile now.
+        let _ = fs::remove_file(folder.join("errors"));
+        let sources = tests_of_tokio(folder, face)?;
+        let files = tests.paths(&sources)?;
         let mut broken = BTreeSet::new();
         loop {
             let left = files.iter().filter(|(name, _)| !broken.contains(name));
@@ -116,7 +179,7 @@ impl Suite {
             });
             let root = ROOT.to_owned() + &modules.collect::<String>();
             fs::write(folder.join("all.rs"), root).map_err(named)?;
-            match compile(folder, &tests)? {
+            match compile(folder, &sources, tests.flagged)? {
                 Compiled::Binary(binary) => {
                     let programs = vec![Program { binary, prefix: String::new() }];
                     return Ok(Self { name, programs, folder: folder.to_owned(), broken });
@@ -143,36 +206,16 @@ fn tests_of_tokio(folder: &Path, face: Option<&Path>) -> Result<PathBuf, String>
     Ok(tokio.join("tests"))
 }
 
-/// Names and paths of the files that are wanted: all, if none is named.
-fn files(tests: &Path, wanted: &[String]) -> Result<Vec<(String, PathBuf)>, String> {
-    let named = |error: std::io::Error| format!("{}: {error}", tests.display());
-    let mut files = Vec::new();
-    for entry in tests.read_dir().map_err(named)? {
-        let path = entry.map_err(named)?.path();
-        let Some(name) = path.file_stem().and_then(|stem| stem.to_str()) else { continue };
-        let is_test = path.extension().is_some_and(|extension| extension == "rs");
-        if is_test && (wanted.is_empty() || wanted.iter().any(|wanted| wanted == name)) {
-            files.push((name.to_owned(), path.clone()));
-        }
-    }
-    if files.is_empty() {
-        return Err(format!(
-            "{}: no file of tests has one of these names: {wanted:?}",
-            tests.display()
-        ));
-    }
-    files.sort();
-    Ok(files)
-}
-
 enum Compiled {
     Binary(PathBuf),
     /// The files with errors.
     Errors(BTreeSet<String>),
 }
 
-fn compile(folder: &Path, tests: &Path) -> Result<Compiled, String> {
-    let build = Build::of_tests(folder, &folder.with_file_name("target"), &["--test", "all"])?;
+fn compile(folder: &Path, tests: &Path, flagged: bool) -> Result<Compiled, String> {
+    let target = folder.with_file_name("target");
+    let flags = flagged.then_some(FLAG);
+    let build = Build::of_tests(folder, &target, flags, &["--test", "all"])?;
     if build.succeeded {
         let mut tests = build.messages.iter().filter(|message| message["target"]["name"] == "all");
         let binary = tests.find_map(|message| message["executable"].as_str());

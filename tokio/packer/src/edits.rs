@@ -160,6 +160,12 @@ pub(crate) fn apply(parcel: &mut Parcel) -> Result<(), String> {
     Ok(())
 }
 
+/// Says which changes have no place in these files any more.
+pub(crate) fn moved(parcel: &Parcel) -> Vec<String> {
+    let errors = EDITS.iter().map(|edit| edited(&parcel.text(edit.path)?, edit));
+    errors.filter_map(Result::err).collect()
+}
+
 fn edited(text: &str, edit: &Edit) -> Result<String, String> {
     let start = place(text, edit, edit.from)?;
     let end = match edit.to {

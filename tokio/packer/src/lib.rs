@@ -7,6 +7,7 @@
 
 mod edits;
 mod liten;
+mod news;
 mod parcel;
 mod pin;
 mod release;
@@ -94,4 +95,14 @@ pub fn record(home: &Path) -> Result<String, String> {
     let release = Release::find(home)?;
     let count = release.record()?;
     Ok(format!("Recorded {count} files of tokio {}.", release.version()))
+}
+
+/// Returns what a release of tokio, or the `newest`, has that another one had not: files, places that a change
+/// of ours names, public names, tests. Without `since` the other one is that whose files are taken.
+///
+/// # Errors
+///
+/// Says why cargo cannot fetch one of them.
+pub fn news(home: &Path, since: Option<&str>, version: &str) -> Result<String, String> {
+    news::compare(home, since, version)
 }

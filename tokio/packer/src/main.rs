@@ -1,5 +1,6 @@
 //! The command that lays the package named `tokio` down: `packer [--as VERSION] DIR`. `packer --record`
-//! writes the checksums of another release of tokio into `upstream/files`.
+//! writes the checksums of another release of tokio into `upstream/files`. `packer --news VERSION [SINCE]` says
+//! what that release has that another one had not.
 
 use std::env;
 use std::ffi::OsString;
@@ -15,6 +16,14 @@ fn main() -> ExitCode {
     let done = match &arguments[..] {
         [option] if option == "--record" => packer::record(&packer::home()),
         [folder] if is_name(folder) => lay(Path::new(folder), None),
+        [option, version] if option == "--news" => {
+            packer::news(&packer::home(), None, &version.to_string_lossy())
+        }
+        [option, version, since] if option == "--news" => packer::news(
+            &packer::home(),
+            Some(&since.to_string_lossy()),
+            &version.to_string_lossy(),
+        ),
         [option, version, folder] if option == "--as" && is_name(folder) => {
             lay(Path::new(folder), Some(&version.to_string_lossy()))
         }

@@ -102,6 +102,11 @@ impl Release {
         Ok(list.len())
     }
 
+    /// The paths of the listed files.
+    pub(crate) fn names(&self) -> Result<Vec<String>, String> {
+        Ok(self.list()?.into_iter().map(|(_, path)| path).collect())
+    }
+
     /// Pairs of a checksum and a path, as `sha256sum` writes them.
     fn list(&self) -> Result<Vec<(String, String)>, String> {
         let named = |error: &dyn std::fmt::Display| format!("{}: {error}", self.list.display());

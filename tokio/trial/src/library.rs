@@ -1,7 +1,7 @@
 //! Published libraries that stand on tokio, and the tests inside their packages.
 
 use crate::cargo::{self, Build};
-use crate::suite::{Program, Suite};
+use crate::suite::{self, Program, Suite};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,10 +13,14 @@ const SETTINGS: &str = "\n[workspace]\n\n[profile.dev]\ndebug = 0\nincremental =
 
 const ONLY_WARN: &str = "build.rustflags=['--cap-lints=warn']";
 
+/// Among the arguments of a library: it is built with `--cfg tokio_unstable`.
+const FLAGGED: &str = "--unstable";
+
 /// A line of the list of libraries: a name, a version, arguments of cargo's.
 pub(crate) struct Library {
     pub(crate) name: String,
     version: String,
+    is_flagged: bool,
     arguments: Vec<String>,
 }
 
@@ -34,7 +38,8 @@ fn parse(text: &str) -> Result<Vec<Library>, String> {
             (Some(name), Some(version)) => Ok(Library {
                 name: name.to_owned(),
                 version: version.to_owned(),
-                arguments: words.map(ToOwned::to_owned).collect(),
+                is_flagged: line.contains(FLAGGED),
+                arguments: words.filter(|word| *word != FLAGGED).map(ToOwned::to_owned).collect(),
             }),
             _ => Err(line.to_owned()),
         }
@@ -109,7 +114,12 @@ impl Suite {
         // of which each new compiler has more.
         let mut arguments = vec!["--no-fail-fast", "--config", ONLY_WARN];
         arguments.extend(library.arguments.iter().map(String::as_str));
-        let build = Build::of_tests(&place, &folder.join("target"), None, &arguments)?;
+        // What is built with other flags would replace what others have built there.
+        let (target, flags) = match library.is_flagged {
+            false => ("target", None),
+            true => ("target-unstable", Some(suite::FLAG)),
+        };
+        let build = Build::of_tests(&place, &folder.join(target), flags, &arguments)?;
         if let Some(face) = face {
             in_effect(&build, face).map_err(|error| format!("{}: {error}", library.name))?;
         }
@@ -128,6 +138,8 @@ impl Suite {
         let broken = broken.into_iter().map(prefix).collect();
         let programs = build.messages.iter().filter_map(|message| {
             let binary = message["executable"].as_str()?;
+            // Examples are built, which is something, but are no tests.
+            message["profile"]["test"].as_bool().filter(|is_test| *is_test)?;
             let prefix = prefix(&message["target"]) + "::";
             Some(Program { binary: binary.into(), prefix })
         });
@@ -212,6 +224,9 @@ mod tests {
         assert_eq!(libraries.len(), 1);
         assert_eq!((&*libraries[0].name, &*libraries[0].version), ("a", "1.0"));
         assert_eq!(libraries[0].arguments, ["--features", "b,c"]);
+        assert!(!libraries[0].is_flagged);
+        let flagged = parse("a 1.0 --unstable --tests\n").expect("it is complete");
+        assert!(flagged[0].is_flagged && flagged[0].arguments == ["--tests"]);
         assert!(parse("a # 1.0\n").is_err());
     }
 

@@ -4,11 +4,15 @@
 //! (`sync_mpsc`, for instance). All files are modules of one binary: 150 binaries would take their time to
 //! link. A file that does not compile is left out and reported. With `--unstable` all is compiled with `--cfg
 //! tokio_unstable` and with the features that have items behind it. With `--release` the tests are those of
-//! another release than the one whose files the package has; what it failed then and does not now is fine.
+//! another release than the one whose files the package has, such as `1.47.5`, `newest` or `newest-1.47`; what
+//! it failed then and does not now is fine.
 //!
 //! `trial libraries FACE FOLDER [NAME...]` runs the tests inside the packages of the libraries that the file
 //! `libraries` lists, or of some of them. NAME=CHECKOUT takes the source of a library from a folder: some
 //! packages lack the tests that their repositories have.
+//!
+//! `trial documentation FACE FOLDER [PACKAGE...]` runs the examples in the documentation of tokio, tokio-util and
+//! tokio-stream, or of some of them.
 //!
 //! FACE is where `tokio/lay` has laid the package down, FOLDER is where this program builds. Each test runs
 //! in a process of its own, so that one that hangs or ends its process costs itself alone, and signals,
@@ -17,10 +21,11 @@
 //! Counted are the tests that real tokio passes in the same run: what wants a server or the network fails
 //! on both. A test that fails is tried again twice, because some are at the mercy of the machine. What fails
 //! on liten only is looked up in `expected`, or in `expected-of-libraries`, `expected-unstable`,
-//! `expected-of-releases`: the run fails if something is missing there, and also if something there passes, so
+//! `expected-of-releases`, `expected-of-documentation`: the run fails if something is missing there, and also if something there passes, so
 //! that the list can only shrink.
 
 mod cargo;
+mod documentation;
 mod expected;
 mod library;
 mod round;
@@ -40,7 +45,7 @@ fn main() -> ExitCode {
     let [what, face, folder, wanted @ ..] = &arguments[..] else {
         eprintln!(
             "usage: bash tokio/checks/suites [--unstable] [--release VERSION] [FILE...]\n       bash \
-             tokio/checks/libraries [NAME...]"
+             tokio/checks/libraries [NAME...]\n       bash tokio/checks/documentation [PACKAGE...]"
         );
         return ExitCode::FAILURE;
     };
@@ -62,7 +67,10 @@ fn run(what: &str, face: &str, folder: &str, wanted: &[String]) -> Result<bool, 
     match what {
         "tokio" => run_own(&face, &folder, wanted),
         "libraries" => run_libraries(&face, &folder, wanted),
-        _ => Err(format!("there are the tests of tokio and of libraries, not of {what}")),
+        "documentation" => run_documentation(&face, &folder, wanted),
+        _ => Err(format!(
+            "there are the tests of tokio, of libraries and of documentation, not of {what}"
+        )),
     }
 }
 
@@ -139,6 +147,24 @@ fn run_libraries(face: &Path, folder: &Path, wanted: &[String]) -> Result<bool, 
         }
     }
     Ok(judge("library", &Table::new(&real, &ours), &expected, &wanted))
+}
+
+/// Runs the examples in documentation, and returns whether everything is as expected.
+fn run_documentation(face: &Path, folder: &Path, wanted: &[String]) -> Result<bool, String> {
+    let expected = Expected::read(&list("expected-of-documentation"))?;
+    let release = own_release()?;
+    let build =
+        |name: &str, face| Suite::of_documentation(&folder.join(name), face, &release, wanted);
+    let mut real = build("real", None)?;
+    let mut ours = build("face", Some(face))?;
+    // Those for Windows, for instance, or with features of their own.
+    println!("{} examples compile on neither.", real.broken.intersection(&ours.broken).count());
+    ours.broken.retain(|name| !real.broken.contains(name));
+    real.broken.clear();
+    let table = Table::new(&round::run(&real)?, &round::run(&ours)?);
+    let wanted: Vec<String> =
+        wanted.iter().map(|package| format!("of_{}", package.replace('-', "_"))).collect();
+    Ok(judge("package", &table, &expected, &wanted))
 }
 
 /// Where a list of ours lies. cargo says it when it runs this: two copies of the repository that share a

@@ -91,7 +91,7 @@ incremental = false
 /// The features that have items behind the flag, without `io-uring`, which liten refuses.
 const FLAGGED_FEATURES: [&str; 3] = ["schedule-latency", "taskdump", "tracing"];
 
-const FLAG: &str = "--cfg tokio_unstable";
+pub(crate) const FLAG: &str = "--cfg tokio_unstable";
 
 /// What files of tests find at the root of their crate, where each was alone.
 const ROOT: &str = "#[allow(unused_imports)]\nuse tokio::time;\n";
@@ -115,19 +115,9 @@ pub(crate) struct Program {
 
 impl Tests {
     fn manifest(&self, face: Option<&Path>) -> String {
-        // A release that is not this one would be another one's tests.
-        let release = match face {
-            None => format!("={}", self.release),
-            Some(_) => self.release.clone(),
-        };
         let more = FLAGGED_FEATURES.map(|feature| format!(", \"{feature}\""));
         let more = if self.flagged { more.concat() } else { String::new() };
-        let mut manifest = MANIFEST.replace("RELEASE", &release).replace("MORE", &more);
-        if let Some(face) = face {
-            manifest +=
-                &format!("\n[patch.crates-io]\ntokio = {{ path = '{}' }}\n", face.display());
-        }
-        manifest
+        manifest(&MANIFEST.replace("MORE", &more), &self.release, face)
     }
 
     /// Names and paths of the files that are wanted, of those in `folder`.
@@ -152,6 +142,26 @@ impl Tests {
         }
         files.sort();
         Ok(files)
+    }
+}
+
+/// What a manifest writes for a release, for the `newest` one, and for `newest-1.47`, the newest of those.
+fn requirement(release: &str) -> String {
+    match release.strip_prefix("newest") {
+        None => format!("={release}"),
+        Some(of) => of.strip_prefix('-').map_or("1".to_owned(), |of| format!("~{of}")),
+    }
+}
+
+/// A manifest with this release of tokio, or with the package in `face` in its place.
+pub(crate) fn manifest(text: &str, release: &str, face: Option<&Path>) -> String {
+    match face {
+        // Another release's tests would be other ones.
+        None => text.replace("RELEASE", &requirement(release)),
+        Some(face) => {
+            let patch = format!("\n[patch.crates-io]\ntokio = {{ path = '{}' }}\n", face.display());
+            text.replace("RELEASE", "1") + &patch
+        }
     }
 }
 
@@ -206,13 +216,13 @@ fn tests_of_tokio(folder: &Path, face: Option<&Path>) -> Result<PathBuf, String>
     Ok(tokio.join("tests"))
 }
 
-enum Compiled {
+pub(crate) enum Compiled {
     Binary(PathBuf),
     /// The files with errors.
     Errors(BTreeSet<String>),
 }
 
-fn compile(folder: &Path, tests: &Path, flagged: bool) -> Result<Compiled, String> {
+pub(crate) fn compile(folder: &Path, tests: &Path, flagged: bool) -> Result<Compiled, String> {
     let target = folder.with_file_name("target");
     let flags = flagged.then_some(FLAG);
     let build = Build::of_tests(folder, &target, flags, &["--test", "all"])?;
@@ -253,4 +263,16 @@ fn file_of(span: &Value, tests: &Path) -> Option<String> {
         }
     }
     file_of(&span["expansion"]["span"], tests)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::requirement;
+
+    #[test]
+    fn a_release_is_named_by_its_number_or_as_the_newest() {
+        assert_eq!(requirement("1.54.1"), "=1.54.1");
+        assert_eq!(requirement("newest"), "1");
+        assert_eq!(requirement("newest-1.47"), "~1.47");
+    }
 }

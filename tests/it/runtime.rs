@@ -3,6 +3,8 @@
 mod block_on;
 mod completion;
 mod current_thread;
+#[cfg(target_os = "linux")]
+mod filtered_calls;
 #[cfg(unix)]
 mod fork;
 #[cfg(feature = "hyper")]

@@ -26,8 +26,8 @@
 //! With a quota, the runtime keeps account of what the process uses. Tasks that compute and
 //! [yield](crate::task::yield_now) wait before the quota is gone: for some milliseconds at a time, spread
 //! over the period, so that they get about 0.94 of the quota less what all others use. Tasks that were woken
-//! or spawned do not wait. In each period, a task that has yielded runs at least once, whatever the others
-//! use.
+//! or spawned do not wait. Where tasks that do not wait use up the quota, one that has yielded runs
+//! about once per period all the same.
 //!
 //! This cannot help, and the system stops the process, where
 //!

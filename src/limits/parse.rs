@@ -28,7 +28,8 @@ pub(super) fn count(list: &str, within: Option<&str>) -> Option<usize> {
     let overlap = |(first, last): (usize, usize), (from, to): (usize, usize)| {
         last.min(to).saturating_add(1).saturating_sub(first.max(from))
     };
-    let of = |range| within.clone().map(|other| overlap(range, other)).sum::<usize>();
+    let of =
+        |range| within.clone().map(|other| overlap(range, other)).fold(0, usize::saturating_add);
     let both = list.map(of).fold(0, usize::saturating_add);
     Some(if both == 0 { all } else { both })
 }

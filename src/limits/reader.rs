@@ -131,12 +131,19 @@ fn smallest(groups: &Groups, buffers: &mut [Vec<u8>; 2]) -> io::Result<Option<(Q
 }
 
 /// The content of a file. It replaces what was in `buffer`. `None`: there is no such file, or it is not for
-/// this process, or it is no text.
+/// this process.
+///
+/// Bytes that are no text belong to names that are not looked for, such as those of other mounts.
 pub(super) fn read<'a>(path: &Path, buffer: &'a mut Vec<u8>) -> io::Result<Option<&'a str>> {
     buffer.clear();
     let content = File::open(path).and_then(|file| file.take(MOST).read_to_end(buffer));
     match content {
-        Ok(_) => Ok(std::str::from_utf8(buffer).ok()),
+        Ok(_) => {
+            if std::str::from_utf8(buffer).is_err() {
+                buffer.iter_mut().filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
+            }
+            Ok(std::str::from_utf8(buffer).ok())
+        }
         Err(error) if is_shortage(&error) => Err(error),
         Err(_) => Ok(None),
     }

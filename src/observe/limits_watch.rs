@@ -75,6 +75,8 @@ impl LimitsWatch {
         let is_fixed = first.is_none();
         let unread = || FirstLimits { reader: Reader::new(), quota: None, cpus: 1 };
         let FirstLimits { reader, quota, cpus } = first.unwrap_or_else(unread);
+        // Of as many processors as there are, it is never used up.
+        let quota = quota.filter(|quota| quota.cpus() < cpus as f64);
         let follow = Follow::new(cpus, clock::now());
         let state = Mutex::new(State { reader, follow, quota, used: ProcessorTime::default() });
         Some(Self { state, is_fixed: AtomicBool::new(is_fixed), max_workers })

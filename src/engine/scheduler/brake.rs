@@ -43,6 +43,12 @@ pub(crate) struct CpuBudget {
     pub(crate) used: Duration,
 }
 
+/// The time between two looks. One takes some 20 µs.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// A smaller part of the looks is not left out, whatever the quota.
+const SLOWEST: f64 = 0.02;
+
 /// Of the quota, this part of 100 is kept back: the system hands it out to each processor in pieces, of which
 /// a rest stays there unused, and tells what running threads use with a delay.
 const KEPT_BACK: u32 = 6;
@@ -104,9 +110,12 @@ impl Brake {
         self.account.is_some_and(|account| account.owes_turn)
     }
 
-    /// Whether there is an account, so that looks must not be rare.
-    pub(super) fn is_there(&self) -> bool {
-        self.account.is_some()
+    /// The longest time to the next look, if there is an account: [`LOOK`] where half a processor or more is
+    /// granted, and longer for less, because the looks take some of it.
+    pub(super) fn longest_pause(&self) -> Option<Duration> {
+        let Account { budget, .. } = self.account?;
+        let shorter = 2.0 * budget.time.as_secs_f64() / budget.period.as_secs_f64();
+        Some(LOOK.div_f64(shorter.clamp(SLOWEST, 1.0)))
     }
 }
 

@@ -391,7 +391,8 @@ const _: () = assert!(2 * super::slots::MAX_WORKERS < u16::MAX as usize);
 /// The queues that all workers share.
 pub(super) struct SharedQueues {
     pub(super) injector: Injector<Hot>,
-    /// Tasks that have yielded on a worker that did not keep them: a helper, or one that left.
+    /// Tasks that have yielded on a worker that did not keep them: a helper, one that the brake keeps from
+    /// them, or one that left.
     pub(super) yielded: Injector<Hot>,
     /// Workers that have work of their own should look here: something was pushed to one of the two queues,
     /// or the watchdog has ordered a rescue. A hint; a worker without work looks at the queues.

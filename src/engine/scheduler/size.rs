@@ -60,14 +60,12 @@ impl PoolSize {
         self.owes_turn.load(Ordering::Relaxed)
     }
 
-    /// Returns whether a turn is owed, which the calling worker has now.
-    pub(super) fn take_owed_turn(&self) -> bool {
-        // Ordering: Relaxed, as in `owe_turn`. Two workers that take it at the same time are no harm.
-        let is_owed = self.owes_turn();
-        if is_owed {
+    /// The turn that was owed has been had. By the worker that takes a task for it.
+    pub(super) fn end_turn(&self) {
+        if self.owes_turn() {
+            // Ordering: Relaxed, as in `owe_turn`. Two workers that have it at the same time are no harm.
             self.owes_turn.store(false, Ordering::Relaxed);
         }
-        is_owed
     }
 
     /// Says how many of the regular workers may run tasks that have yielded. For the watchdog, which executes

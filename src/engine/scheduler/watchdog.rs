@@ -85,9 +85,6 @@ use std::time::{Duration, Instant};
 /// Time between looks while the only work left is retiring spares.
 const EASY_LOOK: Duration = Duration::from_millis(50);
 
-/// The longest time between two looks at the account of a quota.
-const LONGEST_ACCOUNT: Duration = Duration::from_millis(1);
-
 /// How long a future waits for a quiescent point; then the wait ends although there was none.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
@@ -147,6 +144,13 @@ fn all_will_wake_us(shared: &Shared) -> bool {
 /// Whether [`all_will_wake_us`], and no spare is to be let go.
 fn nothing_to_do(shared: &Shared) -> bool {
     all_will_wake_us(shared) && (shared.size.spares() == 0 || shared.size.blocked_in_place() != 0)
+}
+
+/// Whether [`nothing_to_do`], and no task waits for the brake to be released. The queues are read last: a
+/// worker that is seen parked has pushed its task before. Model
+/// `the_watchdog_stays_awake_beside_a_task_that_the_brake_keeps_back`.
+fn may_rest(shared: &Shared, brakes: bool) -> bool {
+    nothing_to_do(shared) && !(brakes && shared.has_yielded())
 }
 
 /// What the thread does when it has announced a long sleep.
@@ -248,11 +252,13 @@ impl WatchdogThread {
             self.attend(shared, role);
         }
         self.end_quiescent_point_wait(shared, clock::now());
-        // Tasks wait for the brake. Without any, an idle runtime makes no looks.
-        let brakes = self.brakes() && shared.has_yielded();
-        let has_easy_look = || all_will_wake_us(shared) && shared.size.spares() != 0 && !brakes;
-        let is_idle =
-            |shared: &Shared| nothing_to_do(shared) && shared.driver.is_attended() && !brakes;
+        let brakes = self.brakes();
+        let has_easy_look = || {
+            all_will_wake_us(shared)
+                && shared.size.spares() != 0
+                && !(brakes && shared.has_yielded())
+        };
+        let is_idle = |shared: &Shared| may_rest(shared, brakes) && shared.driver.is_attended();
         self.idle_looks = if is_idle(shared) { self.idle_looks + 1 } else { 0 };
         if shared.shutdown.is_drained() {
             return;
@@ -303,8 +309,8 @@ impl WatchdogThread {
         };
         self.history.decide(&snapshot, &mut self.orders);
         self.pause = self.history.next_pause(&snapshot, &self.orders, self.pause);
-        if self.brake.is_there() {
-            self.pause = self.pause.min(LONGEST_ACCOUNT);
+        if let Some(pause) = self.brake.longest_pause() {
+            self.pause = self.pause.min(pause);
         }
         // Before the orders, which make workers look at both.
         for index in 0..snapshot.workers.len() {
@@ -332,7 +338,8 @@ impl WatchdogThread {
     /// this thread says so, fences, and looks at the queues. The worker pushes, fences, and reads the
     /// number (`Shared::tell`). So one of the two sees the other. A worker that parks sets its bit, fences,
     /// reads the number, and looks at the queues (`Worker::sleep`); this thread reads the bits after its
-    /// fence. And this thread does not sleep without a limit while the brake is on. Model
+    /// fence. And this thread does not sleep without a limit while the brake is on and such a task waits
+    /// (`may_rest`). Model
     /// `a_task_that_has_yielded_runs_when_the_brake_is_released`.
     fn brake(&mut self, shared: &Arc<Shared>, now: Instant) {
         let budget = shared.probe.get().and_then(|probe| probe.budget(shared, now));
@@ -354,8 +361,10 @@ impl WatchdogThread {
             shared.size.set_computing(computing);
         }
         if computing < before {
-            // A worker may be in a long poll, after which its next fair turn is many tasks away.
-            for index in shared.size.first_to_leave_yielded()..shared.size.regular() {
+            // A worker may be in a long poll, after which its next fair turn is many tasks away. Helpers leave
+            // such tasks anyway.
+            let first = shared.size.first_to_leave_yielded();
+            for index in first..shared.size.first_helper().min(shared.slots.high()) {
                 shared.slots.get(index).set_leaves_yielded(true);
             }
         }
@@ -448,11 +457,8 @@ impl WatchdogThread {
         // it as long as it rests.
         let mut has_trimmed = false;
         while self.wakes.is_empty() && !shared.shutdown.is_drained() {
-            let may_sleep = || {
-                nothing_to_do(shared)
-                    && self.after_report == AfterReport::MaySleep
-                    && !(self.brakes() && shared.has_yielded())
-            };
+            let may_sleep =
+                || may_rest(shared, self.brakes()) && self.after_report == AfterReport::MaySleep;
             let limit = match announce_sleep(shared, may_sleep) {
                 AfterLook::LookAgain => Some(LOOK),
                 // After the announcement: see `rouse_to_trim`.

@@ -32,11 +32,11 @@ impl Played {
 fn without_a_quota_nothing_is_kept_from_anyone() {
     let mut brake = Brake::default();
     assert_eq!(brake.look(None, Instant::now(), true), ALL);
-    assert!(!brake.is_there());
+    assert_eq!(brake.longest_pause(), None);
     let mut played = Played::new(100);
-    assert!(played.look(1000, 50_000) == 0 && played.brake.is_there());
+    assert!(played.look(1000, 50_000) == 0 && played.brake.longest_pause().is_some());
     assert_eq!(played.brake.look(None, played.now, true), ALL, "the quota has been taken away");
-    assert!(!played.brake.is_there());
+    assert_eq!(played.brake.longest_pause(), None);
 }
 
 #[test]
@@ -59,6 +59,14 @@ fn as_many_compute_as_the_balance_allows() {
     for &(percent, passed, used, expected) in rows {
         let mut played = Played::new(percent);
         assert_eq!(played.look(passed, used), expected, "{percent} %, {used} of {passed}");
+    }
+}
+
+#[test]
+fn looks_are_rarer_where_little_is_granted() {
+    for (percent, pause) in [(400, 1), (50, 1), (10, 5), (1, 50)] {
+        let played = Played::new(percent);
+        assert_eq!(played.brake.longest_pause(), Some(Duration::from_millis(pause)), "{percent}");
     }
 }
 

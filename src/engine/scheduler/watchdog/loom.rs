@@ -311,3 +311,33 @@ fn a_worker_hears_of_the_brake_when_a_task_yields_to_it() {
         worker.work();
     });
 }
+
+/// The last worker that is awake leaves a task to the brake, and parks: the watchdog goes on looking.
+#[test]
+fn the_watchdog_stays_awake_beside_a_task_that_the_brake_keeps_back() {
+    up_to(3, || {
+        let shared = scheduler(1);
+        let mut thread = WatchdogThread::new(&shared, parker(&shared));
+        thread.allow(&shared, 0);
+        let worker = worker(&shared, 0);
+        shared.size.count_in();
+        let left = Arc::new(AtomicUsize::new(1));
+        let task = new_send_task(last_of(&shared, &left), &shared, Location::caller()).0;
+        let other = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                worker.yielded(task);
+                let look = shared.idle.announce_park(0, false);
+                assert_eq!(look, LastLook::Everywhere, "no worker searches");
+                worker
+            })
+        };
+        let brakes = thread.brakes();
+        let told = announce_sleep(&shared, || may_rest(&shared, brakes));
+        let worker = other.join().expect("no panic");
+        assert_eq!(told, AfterLook::LookAgain);
+        thread.allow(&shared, brake::ALL);
+        worker.end_park();
+        worker.work();
+    });
+}

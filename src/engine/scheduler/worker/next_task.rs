@@ -145,7 +145,11 @@ impl Worker {
     #[cold]
     fn take_yielded_first(&self) -> Option<Hot> {
         self.policy.yielded_runs(self.own.yielded.len());
-        self.own.yielded.pop()
+        let task = self.own.yielded.pop();
+        if task.is_some() {
+            self.shared.size.end_turn();
+        }
+        task
     }
 
     /// A task of the own channel or the injector, if the hints say that there is one; [`Worker::last_look`]
@@ -214,10 +218,12 @@ impl Worker {
         if self.policy.offers(now) && self.shared.size.has_helpers() {
             thread::yield_now();
         }
-        if self.own.slot.leaves_yielded() != self.shared.size.leaves_yielded(self.own.index) {
+        let leaves = self.shared.size.leaves_yielded(self.own.index);
+        // Tasks may be queued here although the slot says so already: the watchdog has said it.
+        if leaves != self.own.slot.leaves_yielded() || leaves && self.own.yielded.len() > 0 {
             self.update_leaves_yielded();
         }
-        if !self.own.slot.leaves_yielded() && self.shared.size.take_owed_turn() {
+        if !leaves && self.shared.size.owes_turn() {
             self.take_turn();
         }
         if self.policy.is_look_due(self.own.ready.len()) {

@@ -555,6 +555,13 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WATCHDOG,
         models: "watchdog::loom",
+        from: "nothing_to_do(shared) && !(brakes && shared.has_yielded())",
+        to: "!(brakes && shared.has_yielded()) && nothing_to_do(shared)",
+        breaks: "the driver thread sleeps for ever beside a task that the brake keeps back",
+    },
+    Mutation {
+        file: WATCHDOG,
+        models: "watchdog::loom",
         from: "shared.slots.get(index).set_leaves_yielded(true);",
         to: "shared.slots.get(index).set_leaves_yielded(false);",
         breaks: "a worker in long polls computes on for many of them while the brake is on",

@@ -10,6 +10,7 @@ pub(crate) use liten::task::JoinHandle;
 use liten::io::wait;
 use std::io::{self, Read, Write};
 
+use crate::spawning::blocking;
 use liten::runtime::door::boxed_if_large;
 
 /// Runs `f`, which may block, on the pool for blocking work.
@@ -24,7 +25,7 @@ where
     R: Send + 'static,
 {
     crate::runtime::context::assert_inside();
-    boxed_if_large!(function f: F => liten::task::spawn_blocking(f))
+    blocking!(None, f: F => liten::task::spawn_blocking(f))
 }
 
 /// The work is done even if the runtime ends before it has begun.

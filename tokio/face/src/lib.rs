@@ -51,6 +51,9 @@ cfg_fs! {
 
 mod future;
 
+#[cfg(feature = "rt")]
+mod spawning;
+
 pub mod io;
 pub mod net;
 
@@ -96,6 +99,8 @@ mod util {
     pub(crate) mod as_ref;
     pub(crate) mod error;
     pub(crate) mod memchr;
+    #[cfg(tokio_unstable)]
+    pub(crate) mod metric_atomics;
     #[cfg(feature = "fs")]
     pub(crate) mod typeid;
 

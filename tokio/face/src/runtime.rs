@@ -14,14 +14,20 @@ cfg_io_driver_impl! {
 }
 
 #[cfg(tokio_unstable)]
-mod unstable;
+pub(crate) mod unstable;
+
+cfg_taskdump! {
+    pub mod dump;
+    pub use self::dump::Dump;
+}
 
 pub use self::builder::Builder;
 #[cfg(tokio_unstable)]
-#[allow(deprecated)]
-pub use self::unstable::{HistogramConfiguration, HistogramScale, RngSeed, UnhandledPanic};
+pub use self::metrics::histogram::{
+    HistogramConfiguration, HistogramScale, InvalidHistogramConfiguration, LogHistogram, LogHistogramBuilder,
+};
 #[cfg(tokio_unstable)]
-pub use liten::runtime::TaskMeta;
+pub use self::unstable::{RngSeed, TaskMeta, UnhandledPanic};
 pub use self::enter::EnterGuard;
 pub use self::handle::{Handle, TryCurrentError};
 pub use self::local_runtime::{LocalOptions, LocalRuntime};
@@ -30,7 +36,7 @@ pub use liten::runtime::{Id, RuntimeFlavor};
 
 use self::disabled::{Disabled, Entry};
 use crate::util::error::RUNTIME_SHUTTING_DOWN_ERROR;
-use liten::runtime::door::boxed_if_large;
+use crate::spawning::{blocked_on, blocking, spawned};
 use liten::task::JoinHandle;
 use std::future::Future;
 use std::io::Result;
@@ -68,13 +74,24 @@ pub struct Runtime {
     runtime: liten::runtime::Runtime,
     handle: Handle,
     _entry: Entry,
+    _extras: Extras,
 }
 
+/// What keeps a runtime in the list of those that have more than liten's.
+#[cfg(tokio_unstable)]
+type Extras = unstable::extras::Entry;
+#[cfg(not(tokio_unstable))]
+type Extras = ();
+
 impl Runtime {
-    fn from_inner(runtime: liten::runtime::Runtime, disabled: Disabled) -> Self {
+    fn from_inner(
+        runtime: liten::runtime::Runtime,
+        disabled: Disabled,
+        _extras: Extras,
+    ) -> Self {
         let handle = Handle::from_inner(runtime.handle().clone());
         let _entry = Entry::new(handle.id(), disabled);
-        Self { check: DropCheck, runtime, handle, _entry }
+        Self { check: DropCheck, runtime, handle, _entry, _extras }
     }
 
     /// Makes a runtime with a worker per processor.
@@ -98,8 +115,7 @@ impl Runtime {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        let origin = Location::caller();
-        boxed_if_large!(task future: F, origin => self.runtime.handle().spawn_from(future, origin))
+        self.handle.spawn(future)
     }
 
     /// Runs `f`, which may block, on the pool for blocking work.
@@ -109,7 +125,7 @@ impl Runtime {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        boxed_if_large!(function f: F => self.runtime.spawn_blocking(f))
+        blocking!(None, f: F => self.runtime.spawn_blocking(f))
     }
 
     /// Runs `future` on this thread and returns its output.
@@ -120,7 +136,7 @@ impl Runtime {
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         context::assert_may_block();
-        boxed_if_large!(root future: F => self.runtime.block_on(future))
+        blocked_on!(&self.handle, future: F => self.runtime.block_on(future))
     }
 
     /// Enters the runtime until the guard is dropped.

@@ -21,6 +21,7 @@ cfg_rt! {
     };
 
     use crate::runtime::context;
+    use crate::spawning::spawned;
     use liten::runtime::door::boxed_if_large;
     use std::future::Future;
     use std::panic::Location;
@@ -41,8 +42,10 @@ cfg_rt! {
         F: Future<Output: Send + 'static> + Send + 'static,
     {
         context::assert_inside();
-        let origin = Location::caller();
-        boxed_if_large!(task future: F, origin => liten::task::spawn_from(future, origin))
+        let place = Location::caller();
+        let origin = place;
+        spawned!("task", None, crate::runtime::unstable::Extras::rare_current(), future: F, place, origin =>
+            liten::task::spawn_from(future, origin))
     }
 
     /// Spawns `future`, which may be `!Send`, on the current thread.
@@ -55,8 +58,24 @@ cfg_rt! {
     where
         F: Future<Output: 'static> + 'static,
     {
-        let origin = Location::caller();
-        boxed_if_large!(task future: F, origin => liten::task::spawn_local_from(future, origin))
+        let place = Location::caller();
+        let origin = place;
+        spawned!("local", None, local_set::extras(), future: F, place, origin =>
+            liten::task::spawn_local_from(future, origin))
+    }
+
+    /// Spawns `future`, which may be `!Send`, on the current thread as a task with a name.
+    #[cfg(all(tokio_unstable, feature = "tracing"))]
+    #[track_caller]
+    fn spawn_local_named<F>(future: F, name: Option<&str>) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: 'static> + 'static,
+    {
+        let Some(name) = name else { return spawn_local(future) };
+        let place = Location::caller();
+        let origin = (place, std::sync::Arc::<str>::from(name));
+        spawned!("local", Some(name), local_set::extras(), future: F, place, origin =>
+            liten::task::spawn_local_from(future, origin))
     }
 
     pub use crate::blocking::spawn_blocking;

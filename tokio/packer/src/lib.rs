@@ -97,8 +97,8 @@ pub fn record(home: &Path) -> Result<String, String> {
     Ok(format!("Recorded {count} files of tokio {}.", release.version()))
 }
 
-/// Returns what a release of tokio, or the `newest`, has that another one had not: files, places that a change
-/// of ours names, public names, tests. Without `since` the other one is that whose files are taken.
+/// Returns what a release of tokio, or the `newest`, has that another one had not: files, places that a
+/// change of ours names, public names, tests. Without `since` the other one is that whose files are taken.
 ///
 /// # Errors
 ///

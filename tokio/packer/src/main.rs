@@ -1,6 +1,6 @@
 //! The command that lays the package named `tokio` down: `packer [--as VERSION] DIR`. `packer --record`
-//! writes the checksums of another release of tokio into `upstream/files`. `packer --news VERSION [SINCE]` says
-//! what that release has that another one had not.
+//! writes the checksums of another release of tokio into `upstream/files`. `packer --news VERSION [SINCE]`
+//! says what that release has that another one had not.
 
 use std::env;
 use std::ffi::OsString;

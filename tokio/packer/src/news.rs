@@ -45,9 +45,9 @@ pub(crate) fn compare(home: &Path, since: Option<&str>, version: &str) -> Result
         newer.tests().into_iter().filter(|test| !old_tests.contains(test)).collect();
 
     let mut text = String::from(
-        "| tokio | since | new files | gone files | taken files that differ | taken files that are gone | places \
-         that have moved | new names in taken files | new names that are here | new names that are not | new \
-         tests |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
+        "| tokio | since | new files | gone files | taken files that differ | taken files that are gone \
+         | places that have moved | new names in taken files | new names that are here \
+         | new names that are not | new tests |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     let counts = [
         added.len(),

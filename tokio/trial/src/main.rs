@@ -1,18 +1,18 @@
 //! Runs published tests twice, on real tokio and on the package named `tokio` over liten, and prints a table.
 //!
-//! `trial tokio FACE FOLDER [--unstable] [--release VERSION] [FILE...]` runs tokio's own, or those in some files
-//! (`sync_mpsc`, for instance). All files are modules of one binary: 150 binaries would take their time to
-//! link. A file that does not compile is left out and reported. With `--unstable` all is compiled with `--cfg
-//! tokio_unstable` and with the features that have items behind it. With `--release` the tests are those of
-//! another release than the one whose files the package has, such as `1.47.5`, `newest` or `newest-1.47`; what
-//! it failed then and does not now is fine.
+//! `trial tokio FACE FOLDER [--unstable] [--release VERSION] [FILE...]` runs tokio's own, or those in some
+//! files (`sync_mpsc`, for instance). All files are modules of one binary: 150 binaries would take their time
+//! to link. A file that does not compile is left out and reported. With `--unstable` all is compiled with
+//! `--cfg tokio_unstable` and with the features that have items behind it. With `--release` the tests are
+//! those of another release than the one whose files the package has, such as `1.47.5`, `newest` or
+//! `newest-1.47`; what it failed then and does not now is fine.
 //!
 //! `trial libraries FACE FOLDER [NAME...]` runs the tests inside the packages of the libraries that the file
 //! `libraries` lists, or of some of them. NAME=CHECKOUT takes the source of a library from a folder: some
 //! packages lack the tests that their repositories have.
 //!
-//! `trial documentation FACE FOLDER [PACKAGE...]` runs the examples in the documentation of tokio, tokio-util and
-//! tokio-stream, or of some of them.
+//! `trial documentation FACE FOLDER [PACKAGE...]` runs the examples in the documentation of tokio, tokio-util
+//! and tokio-stream, or of some of them.
 //!
 //! FACE is where `tokio/lay` has laid the package down, FOLDER is where this program builds. Each test runs
 //! in a process of its own, so that one that hangs or ends its process costs itself alone, and signals,
@@ -20,9 +20,9 @@
 //!
 //! Counted are the tests that real tokio passes in the same run: what wants a server or the network fails
 //! on both. A test that fails is tried again twice, because some are at the mercy of the machine. What fails
-//! on liten only is looked up in `expected`, or in `expected-of-libraries`, `expected-unstable`,
-//! `expected-of-releases`, `expected-of-documentation`: the run fails if something is missing there, and also if something there passes, so
-//! that the list can only shrink.
+//! on liten only is looked up in a list: `expected`, or `expected-of-libraries`, `expected-unstable`,
+//! `expected-of-releases`, `expected-of-documentation`. The run fails if something is missing there, and also
+//! if something there passes, so that the list can only shrink.
 
 mod cargo;
 mod documentation;

@@ -3,8 +3,6 @@
 use super::disabled::Disabled;
 use super::{LocalOptions, LocalRuntime, Runtime, RuntimeFlavor};
 use crate::LITEN;
-#[cfg(tokio_unstable)]
-use liten::runtime::TaskMeta;
 use std::env::{self, VarError};
 use std::fmt;
 use std::io;
@@ -14,8 +12,10 @@ const WORKERS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
 
 /// Builds a runtime.
 pub struct Builder {
-    inner: liten::runtime::Builder,
-    flavor: RuntimeFlavor,
+    pub(super) inner: liten::runtime::Builder,
+    pub(super) flavor: RuntimeFlavor,
+    #[cfg(tokio_unstable)]
+    pub(super) unstable: super::unstable::Settings,
     worker_threads: Option<usize>,
     starts_paused: bool,
     disabled: Disabled,
@@ -49,7 +49,15 @@ impl Builder {
 
     fn new(flavor: RuntimeFlavor, inner: liten::runtime::Builder) -> Self {
         let disabled = Disabled { io: true, time: true };
-        Self { inner, flavor, worker_threads: None, starts_paused: false, disabled }
+        Self {
+            inner,
+            flavor,
+            #[cfg(tokio_unstable)]
+            unstable: Default::default(),
+            worker_threads: None,
+            starts_paused: false,
+            disabled,
+        }
     }
 
     /// Allows I/O and timers. Both are always there, but without this their use panics.
@@ -137,18 +145,6 @@ impl Builder {
         on_thread_unpark[F: Fn() + Send + Sync + 'static](f: F);
     }
 
-    #[cfg(tokio_unstable)]
-    passed_on! {
-        /// Calls `f` for each task that is spawned, before it can run.
-        on_task_spawn[F: Fn(&TaskMeta<'_>) + Send + Sync + 'static](f: F);
-        /// Calls `f` before each poll of a task.
-        on_before_task_poll[F: Fn(&TaskMeta<'_>) + Send + Sync + 'static](f: F);
-        /// Calls `f` after each poll of a task.
-        on_after_task_poll[F: Fn(&TaskMeta<'_>) + Send + Sync + 'static](f: F);
-        /// Calls `f` for each task that has ended.
-        on_task_terminate[F: Fn(&TaskMeta<'_>) + Send + Sync + 'static](f: F);
-    }
-
     /// Without effect: liten bounds the time that a task waits, not the number of polls.
     ///
     /// # Panics
@@ -227,7 +223,14 @@ impl Builder {
             }
         }
         let disabled = self.disabled;
-        self.inner.build().map(|runtime| Runtime::from_inner(runtime, disabled))
+        #[cfg(tokio_unstable)]
+        let extras = self.unstable.prepare(&mut self.inner);
+        let runtime = self.inner.build()?;
+        #[cfg(tokio_unstable)]
+        let extras = super::Extras::new(extras, runtime.handle());
+        #[cfg(not(tokio_unstable))]
+        let extras = ();
+        Ok(Runtime::from_inner(runtime, disabled, extras))
     }
 
     /// Builds a runtime that stays on this thread, with tasks that may be `!Send`.
@@ -245,7 +248,14 @@ impl Builder {
             "multi_thread is not supported for LocalRuntime ({LITEN})"
         );
         let disabled = self.disabled;
-        self.inner.build_local().map(|runtime| LocalRuntime::from_inner(runtime, disabled))
+        #[cfg(tokio_unstable)]
+        let extras = self.unstable.prepare(&mut self.inner);
+        let runtime = self.inner.build_local()?;
+        #[cfg(tokio_unstable)]
+        let extras = super::Extras::new(extras, runtime.handle());
+        #[cfg(not(tokio_unstable))]
+        let extras = ();
+        Ok(LocalRuntime::from_inner(runtime, disabled, extras))
     }
 }
 

@@ -54,5 +54,9 @@ pub(crate) fn assert_may_block() {
 
 /// Returns a random number below `n`.
 pub(crate) fn thread_rng_n(n: u32) -> u32 {
+    #[cfg(all(tokio_unstable, feature = "rt"))]
+    if let Some(number) = super::unstable::below(n) {
+        return number;
+    }
     liten::combinators::start_branch(n as usize) as u32
 }

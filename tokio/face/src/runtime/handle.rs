@@ -3,7 +3,7 @@
 use super::{context, EnterGuard, Id, RuntimeFlavor, RuntimeMetrics};
 use crate::util::error::{CONTEXT_MISSING_ERROR, THREAD_LOCAL_DESTROYED_ERROR};
 use crate::LITEN;
-use liten::runtime::door::boxed_if_large;
+use crate::spawning::{blocked_on, blocking, spawned};
 use liten::task::JoinHandle;
 use std::fmt;
 use std::future::Future;
@@ -57,8 +57,31 @@ impl Handle {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        let origin = Location::caller();
-        boxed_if_large!(task future: F, origin => self.inner.spawn_from(future, origin))
+        let place = Location::caller();
+        self.spawn_at(future, place)
+    }
+
+    fn spawn_at<F>(&self, future: F, place: &'static Location<'static>) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        let origin = place;
+        spawned!("task", None, super::unstable::Extras::rare_of(self), future: F, place, origin =>
+            self.inner.spawn_from(future, origin))
+    }
+
+    /// Spawns `future` as a task with a name.
+    #[cfg(all(tokio_unstable, feature = "tracing"))]
+    #[track_caller]
+    pub(crate) fn spawn_named<F>(&self, future: F, name: Option<&str>) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        let place = Location::caller();
+        let Some(name) = name else { return self.spawn_at(future, place) };
+        let origin = (place, std::sync::Arc::<str>::from(name));
+        spawned!("task", Some(name), super::unstable::Extras::rare_of(self), future: F, place, origin =>
+            self.inner.spawn_from(future, origin))
     }
 
     /// Runs `f`, which may block, on the pool for blocking work.
@@ -68,7 +91,7 @@ impl Handle {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        boxed_if_large!(function f: F => self.inner.spawn_blocking(f))
+        blocking!(None, f: F => self.inner.spawn_blocking(f))
     }
 
     /// Runs `future` on this thread and returns its output.
@@ -79,7 +102,7 @@ impl Handle {
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         context::assert_may_block();
-        boxed_if_large!(root future: F => self.inner.block_on(future))
+        blocked_on!(self, future: F => self.inner.block_on(future))
     }
 
     /// Returns what tells the runtime from others.
@@ -99,7 +122,7 @@ impl Handle {
 
     /// Returns what the runtime counts.
     pub fn metrics(&self) -> RuntimeMetrics {
-        RuntimeMetrics::from_inner(self.inner.metrics())
+        RuntimeMetrics::of(self)
     }
 }
 

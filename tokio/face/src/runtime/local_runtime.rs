@@ -1,8 +1,8 @@
 //! `LocalRuntime`: liten's, with tokio's signatures.
 
 use super::disabled::{Disabled, Entry};
-use super::{context, Builder, EnterGuard, Handle, RuntimeMetrics};
-use liten::runtime::door::boxed_if_large;
+use super::{context, Builder, EnterGuard, Extras, Handle, RuntimeMetrics};
+use crate::spawning::{blocked_on, blocking, spawned};
 use liten::task::JoinHandle;
 use std::future::Future;
 use std::io;
@@ -24,6 +24,7 @@ pub struct LocalRuntime {
     runtime: liten::runtime::LocalRuntime,
     handle: Handle,
     _entry: Entry,
+    _extras: Extras,
 }
 
 impl LocalRuntime {
@@ -36,10 +37,14 @@ impl LocalRuntime {
         Builder::new_current_thread().enable_all().build_local(LocalOptions::default())
     }
 
-    pub(super) fn from_inner(runtime: liten::runtime::LocalRuntime, disabled: Disabled) -> Self {
+    pub(super) fn from_inner(
+        runtime: liten::runtime::LocalRuntime,
+        disabled: Disabled,
+        _extras: Extras,
+    ) -> Self {
         let handle = Handle::from_inner(runtime.handle().clone());
         let _entry = Entry::new(handle.id(), disabled);
-        Self { runtime, handle, _entry }
+        Self { runtime, handle, _entry, _extras }
     }
 
     /// Returns the handle of the runtime.
@@ -53,8 +58,10 @@ impl LocalRuntime {
     where
         F: Future<Output: 'static> + 'static,
     {
-        let origin = Location::caller();
-        boxed_if_large!(task future: F, origin => self.runtime.spawn_local_from(future, origin))
+        let place = Location::caller();
+        let origin = place;
+        spawned!("local", None, super::unstable::Extras::rare_of(&self.handle), future: F, place, origin =>
+            self.runtime.spawn_local_from(future, origin))
     }
 
     /// Runs `f`, which may block, on the pool for blocking work.
@@ -64,14 +71,14 @@ impl LocalRuntime {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        boxed_if_large!(function f: F => self.runtime.spawn_blocking(f))
+        blocking!(None, f: F => self.runtime.spawn_blocking(f))
     }
 
     /// Runs `future` and the tasks, and returns the output of `future`.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         context::assert_may_block();
-        boxed_if_large!(root future: F => self.runtime.block_on(future))
+        blocked_on!(&self.handle, future: F => self.runtime.block_on(future))
     }
 
     /// Enters the runtime until the guard is dropped.

@@ -1,13 +1,29 @@
 //! `RuntimeMetrics`: liten's, with tokio's names.
 
+use super::Handle;
 use std::ops::Range;
 use std::thread::ThreadId;
 use std::time::Duration;
+
+/// Under the name that tokio's file of histograms knows.
+#[cfg(tokio_unstable)]
+pub(crate) mod batch {
+    pub(crate) fn duration_as_u64(duration: std::time::Duration) -> u64 {
+        u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+#[cfg(tokio_unstable)]
+pub(crate) mod histogram;
 
 /// Numbers about what a runtime does.
 #[derive(Clone, Debug)]
 pub struct RuntimeMetrics {
     inner: liten::runtime::RuntimeMetrics,
+    /// What this package counts itself.
+    #[cfg(tokio_unstable)]
+    extras: Option<std::sync::Arc<super::unstable::Extras>>,
+    #[cfg(tokio_unstable)]
+    has_workers: bool,
 }
 
 /// Numbers that liten has under the same name.
@@ -24,8 +40,14 @@ macro_rules! passed_on {
 }
 
 impl RuntimeMetrics {
-    pub(super) fn from_inner(inner: liten::runtime::RuntimeMetrics) -> Self {
-        Self { inner }
+    pub(super) fn of(handle: &Handle) -> Self {
+        Self {
+            inner: handle.inner().metrics(),
+            #[cfg(tokio_unstable)]
+            extras: super::unstable::Extras::of(handle),
+            #[cfg(tokio_unstable)]
+            has_workers: handle.runtime_flavor() == super::RuntimeFlavor::MultiThread,
+        }
     }
 
     passed_on! {
@@ -44,6 +66,44 @@ impl RuntimeMetrics {
     }
 }
 
+/// The four functions about one histogram.
+#[cfg(tokio_unstable)]
+macro_rules! of_histogram {
+    (
+        $which:ident:
+        $(#[$is_enabled:meta])* $enabled:ident
+        $(#[$is_buckets:meta])* $buckets:ident
+        $(#[$is_range:meta])* $range:ident
+        $(#[$is_count:meta])* $count:ident
+    ) => {
+        $(#[$is_enabled])*
+        pub fn $enabled(&self) -> bool {
+            self.extras.as_ref().is_some_and(|extras| extras.$which().is_some())
+        }
+
+        $(#[$is_buckets])*
+        pub fn $buckets(&self) -> usize {
+            let times = self.extras.as_ref().and_then(|extras| extras.$which());
+            times.map_or(0, |times| times.of(0).num_buckets())
+        }
+
+        $(#[$is_range])*
+        pub fn $range(&self, bucket: usize) -> Range<Duration> {
+            let times = self.extras.as_ref().and_then(|extras| extras.$which());
+            times.map_or_else(Range::default, |times| {
+                let range = times.of(0).bucket_range(bucket);
+                Duration::from_nanos(range.start)..Duration::from_nanos(range.end)
+            })
+        }
+
+        $(#[$is_count])*
+        pub fn $count(&self, worker: usize, bucket: usize) -> u64 {
+            let times = self.extras.as_ref().and_then(|extras| extras.$which());
+            times.map_or(0, |times| times.of(worker).get(bucket))
+        }
+    };
+}
+
 /// What `--cfg tokio_unstable` adds. liten has these numbers without it.
 #[cfg(tokio_unstable)]
 impl RuntimeMetrics {
@@ -54,33 +114,40 @@ impl RuntimeMetrics {
         num_idle_blocking_threads() -> usize;
         /// Returns how many functions wait for a thread for blocking work.
         blocking_queue_depth() -> usize;
-        /// Returns whether the times of polls are counted: always, in a runtime with workers.
-        poll_time_histogram_enabled() -> bool;
-        /// Returns the number of buckets for times of polls. They are liten's, whatever the builder was told.
-        poll_time_histogram_num_buckets() -> usize;
-        /// Returns the times that are counted in `bucket`.
-        poll_time_histogram_bucket_range(bucket: usize) -> Range<Duration>;
-        /// Returns how many polls of `worker` took as long as `bucket` says, as far as is known: liten
-        /// measures some of them, and counts each of those for all since the last one.
-        poll_time_histogram_bucket_count(worker: usize, bucket: usize) -> u64;
         /// Returns how often `worker` has polled a task.
         worker_poll_count(worker: usize) -> u64;
         /// Returns how many tasks `worker` has taken from others.
         worker_steal_count(worker: usize) -> u64;
     }
 
-    #[cfg(feature = "schedule-latency")]
-    passed_on! {
-        /// Returns whether the times that tasks wait for a worker are counted: always, in a runtime with
-        /// workers.
-        schedule_latency_histogram_enabled() -> bool;
-        /// Returns the number of buckets for times of waiting.
-        schedule_latency_histogram_num_buckets() -> usize;
+    of_histogram! {
+        polls:
+        /// Returns whether the times of polls are counted.
+        poll_time_histogram_enabled
+        /// Returns the number of buckets for times of polls.
+        poll_time_histogram_num_buckets
         /// Returns the times that are counted in `bucket`.
-        schedule_latency_histogram_bucket_range(bucket: usize) -> Range<Duration>;
-        /// Returns for how many polls of `worker` the task had waited as long as `bucket` says, as far as is
-        /// known.
-        schedule_latency_histogram_bucket_count(worker: usize, bucket: usize) -> u64;
+        poll_time_histogram_bucket_range
+        /// Returns how many polls of `worker` took as long as `bucket` says.
+        poll_time_histogram_bucket_count
+    }
+
+    #[cfg(feature = "schedule-latency")]
+    of_histogram! {
+        waits:
+        /// Returns whether the times are counted that tasks are ready before they are polled.
+        schedule_latency_histogram_enabled
+        /// Returns the number of buckets for times of waiting.
+        schedule_latency_histogram_num_buckets
+        /// Returns the times that are counted in `bucket`.
+        schedule_latency_histogram_bucket_range
+        /// Returns for how many polls of `worker` the task had waited as long as `bucket` says.
+        schedule_latency_histogram_bucket_count
+    }
+
+    /// Returns how many tasks have been spawned.
+    pub fn spawned_tasks_count(&self) -> u64 {
+        self.extras.as_ref().map_or(0, |extras| extras.spawned())
     }
 
     /// Returns how many tasks have been spawned and have not ended.
@@ -120,8 +187,11 @@ impl RuntimeMetrics {
     }
 
     /// Returns how long a poll of `worker` takes on average: its busy time by its polls. tokio weighs later
-    /// polls more.
+    /// polls more. As on tokio it is 0 without workers.
     pub fn worker_mean_poll_time(&self, worker: usize) -> Duration {
+        if !self.has_workers {
+            return Duration::ZERO;
+        }
         let polls = u32::try_from(self.worker_poll_count(worker)).unwrap_or(u32::MAX);
         self.worker_total_busy_duration(worker).checked_div(polls).unwrap_or_default()
     }
@@ -149,7 +219,6 @@ impl RuntimeMetrics {
     not_counted! {
         budget_forced_yield_count() -> u64;
         remote_schedule_count() -> u64;
-        spawned_tasks_count() -> u64;
         worker_local_queue_depth(_worker) -> usize;
         worker_local_schedule_count(_worker) -> u64;
         worker_noop_count(_worker) -> u64;

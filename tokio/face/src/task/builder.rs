@@ -2,6 +2,7 @@
 
 use super::{JoinHandle, LocalSet};
 use crate::runtime::{context, Handle};
+use crate::spawning::blocking;
 use std::future::Future;
 use std::io;
 
@@ -42,7 +43,7 @@ impl<'a> Builder<'a> {
         F: Future<Output: Send + 'static> + Send + 'static,
     {
         context::assert_inside();
-        self.inner().spawn(future)
+        Ok(Handle::current().spawn_named(future, self.name))
     }
 
     /// Spawns `future` in the runtime of `handle`.
@@ -55,7 +56,7 @@ impl<'a> Builder<'a> {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        self.inner().spawn_on(future, handle.inner())
+        Ok(handle.spawn_named(future, self.name))
     }
 
     /// Spawns `future`, which may be `!Send`, on the current thread.
@@ -72,7 +73,7 @@ impl<'a> Builder<'a> {
     where
         F: Future<Output: 'static> + 'static,
     {
-        self.inner().spawn_local(future)
+        Ok(super::spawn_local_named(future, self.name))
     }
 
     /// Spawns `future`, which may be `!Send`, into `local_set`.
@@ -121,6 +122,6 @@ impl<'a> Builder<'a> {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        self.inner().spawn_blocking_on(f, handle.inner())
+        blocking!(self.name, f: F => self.inner().spawn_blocking_on(f, handle.inner()))
     }
 }

@@ -1,6 +1,9 @@
 //! `LocalSet`: liten's, with tokio's signatures.
 
 use crate::runtime::Runtime;
+#[cfg(tokio_unstable)]
+use crate::runtime::unstable::{fate::{self, Ending}, Extras, UnhandledPanic};
+use crate::spawning::spawned;
 use liten::runtime::door::boxed_if_large;
 use liten::task::JoinHandle;
 use std::fmt;
@@ -14,12 +17,35 @@ pub use liten::task::LocalEnterGuard;
 /// Tasks that may be `!Send`, which run on the thread that polls the set.
 pub struct LocalSet {
     tasks: liten::task::LocalSet,
+    /// What ends it when one of its tasks panics.
+    #[cfg(tokio_unstable)]
+    extras: Option<std::sync::Arc<Extras>>,
+}
+
+/// What the set has that this thread polls, or else the current runtime.
+#[cfg(tokio_unstable)]
+pub(super) fn extras() -> Option<std::sync::Arc<Extras>> {
+    fate::local().or_else(Extras::rare_current)
 }
 
 impl LocalSet {
     /// Makes an empty set.
     pub fn new() -> Self {
-        Self { tasks: liten::task::LocalSet::new() }
+        Self {
+            tasks: liten::task::LocalSet::new(),
+            #[cfg(tokio_unstable)]
+            extras: None,
+        }
+    }
+
+    /// Chooses what happens when a task of the set panics.
+    #[cfg(tokio_unstable)]
+    pub fn unhandled_panic(&mut self, behavior: UnhandledPanic) -> &mut Self {
+        self.extras = match behavior {
+            UnhandledPanic::ShutdownRuntime => Some(Extras::of_local_set()),
+            UnhandledPanic::Ignore => None,
+        };
+        self
     }
 
     pub(super) fn tasks(&self) -> &liten::task::LocalSet {
@@ -37,8 +63,10 @@ impl LocalSet {
     where
         F: Future<Output: 'static> + 'static,
     {
-        let origin = Location::caller();
-        boxed_if_large!(task future: F, origin => self.tasks.spawn_local_from(future, origin))
+        let place = Location::caller();
+        let origin = place;
+        spawned!("local", None, self.extras.clone(), future: F, place, origin =>
+            self.tasks.spawn_local_from(future, origin))
     }
 
     /// Spawns `future` into the set as a task with a name.
@@ -49,8 +77,10 @@ impl LocalSet {
         F: Future<Output: 'static> + 'static,
     {
         let Some(name) = name else { return self.spawn_local(future) };
-        let origin = (Location::caller(), std::sync::Arc::<str>::from(name));
-        boxed_if_large!(task future: F, origin => self.tasks.spawn_local_from(future, origin))
+        let place = Location::caller();
+        let origin = (place, std::sync::Arc::<str>::from(name));
+        spawned!("local", Some(name), self.extras.clone(), future: F, place, origin =>
+            self.tasks.spawn_local_from(future, origin))
     }
 
     /// Runs `future` and the tasks on this thread, in `runtime`, and returns the output of `future`.
@@ -67,6 +97,9 @@ impl LocalSet {
     where
         F: Future,
     {
+        #[cfg(tokio_unstable)]
+        return Ending::set(self.tasks.run_until(future), self.extras.clone());
+        #[cfg(not(tokio_unstable))]
         self.tasks.run_until(future)
     }
 
@@ -81,6 +114,10 @@ impl Future for LocalSet {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        #[cfg(tokio_unstable)]
+        if let Some(extras) = self.extras.clone() {
+            return std::pin::pin!(Ending::set(&mut self.tasks, Some(extras))).poll(cx);
+        }
         Pin::new(&mut self.tasks).poll(cx)
     }
 }

@@ -2,7 +2,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::runtime::{Builder, HistogramConfiguration, LocalRuntime, RngSeed, UnhandledPanic};
+use tokio::runtime::{
+    Builder, HistogramConfiguration, LocalRuntime, LogHistogram, RngSeed, UnhandledPanic,
+};
 use tokio::task::{self, JoinSet, LocalSet};
 
 /// How often each of the four hooks was called, and whether the ids in them were right.
@@ -66,6 +68,8 @@ fn main() {
         before == after && before >= 12
     );
     local();
+    by_seed();
+    ends();
 }
 
 /// Twelve tasks, one of which is a function that blocks and is no task for the hooks.
@@ -81,6 +85,62 @@ async fn tasks() {
     println!("sum {sum}");
     let failed = task::Builder::new().name("fails").spawn(async { panic!("on purpose") }).unwrap();
     println!("panicked {}", failed.await.unwrap_err().is_panic());
+}
+
+/// Two runtimes of one seed choose the same, and count polls in the buckets that were asked for.
+fn by_seed() {
+    let buckets = LogHistogram::builder().max_error(0.5).max_value(Duration::from_secs(1)).build();
+    let choices = || {
+        let runtime = Builder::new_current_thread()
+            .rng_seed(RngSeed::from_bytes(b"seed"))
+            .enable_metrics_poll_time_histogram()
+            .metrics_poll_time_histogram_configuration(HistogramConfiguration::log(buckets))
+            .build()
+            .unwrap();
+        let mut choices = Vec::new();
+        runtime.block_on(async {
+            for _ in 0..20 {
+                tokio::select! {
+                    () = async {} => choices.push(0),
+                    () = async {} => choices.push(1),
+                }
+            }
+            tokio::spawn(async {}).await.unwrap();
+        });
+        let metrics = runtime.metrics();
+        let buckets = metrics.poll_time_histogram_num_buckets();
+        let polls = (0..buckets).map(|bucket| metrics.poll_time_histogram_bucket_count(0, bucket));
+        let last = metrics.poll_time_histogram_bucket_range(buckets - 1).start;
+        println!("{buckets} buckets, the last from {last:?}, {} polls", polls.sum::<u64>());
+        choices
+    };
+    println!("the same choices {}", choices() == choices());
+}
+
+/// A task that panics ends the runtime, or the set.
+fn ends() {
+    let runtime = Builder::new_current_thread()
+        .unhandled_panic(UnhandledPanic::ShutdownRuntime)
+        .build()
+        .unwrap();
+    let block_on = std::panic::AssertUnwindSafe(|| {
+        runtime.block_on(async {
+            tokio::spawn(async { panic!("on purpose") });
+            std::future::pending::<()>().await;
+        })
+    });
+    println!("ended {}", std::panic::catch_unwind(block_on).is_err());
+    let later = runtime.spawn(async {});
+    drop(runtime);
+    let plain = Builder::new_current_thread().build().unwrap();
+    println!("cancelled {}", plain.block_on(later).unwrap_err().is_cancelled());
+    let mut set = LocalSet::new();
+    set.unhandled_panic(UnhandledPanic::ShutdownRuntime);
+    set.spawn_local(async { panic!("on purpose") });
+    let run = std::panic::AssertUnwindSafe(|| {
+        plain.block_on(set.run_until(std::future::pending::<()>()))
+    });
+    println!("the set ended {}", std::panic::catch_unwind(run).is_err());
 }
 
 fn local() {

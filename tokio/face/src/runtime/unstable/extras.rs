@@ -1,0 +1,118 @@
+//! What a runtime has beside liten's. Such runtimes are listed, as those are that lack I/O or timers.
+
+use super::fate::Fate;
+use super::random::{SeedGuard, Seeds};
+use super::settings::Hook;
+use super::times::Times;
+use crate::runtime::{Handle, Id};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+static LIST: Mutex<Option<HashMap<Id, Arc<Extras>>>> = Mutex::new(None);
+/// How many of them have what is looked for at each spawn or `block_on`.
+static RARE: AtomicUsize = AtomicUsize::new(0);
+
+#[derive(Default)]
+pub(crate) struct Extras {
+    pub(super) spawned: AtomicU64,
+    pub(super) polls: Option<Times>,
+    pub(super) tracking: Option<Tracking>,
+    pub(super) fate: Option<Arc<Fate>>,
+    pub(super) seeds: Option<Seeds>,
+}
+
+/// What is done with the time that a task is ready before a poll.
+pub(super) struct Tracking {
+    pub(super) before_poll: Option<Hook>,
+    pub(super) after_poll: Option<Hook>,
+    pub(super) times: Option<Times>,
+}
+
+/// Keeps a runtime in the list.
+#[derive(Debug)]
+pub(in crate::runtime) struct Entry(Id, Arc<Extras>);
+
+impl Entry {
+    pub(in crate::runtime) fn new(extras: Arc<Extras>, handle: &liten::runtime::Handle) -> Self {
+        let workers = handle.metrics().num_workers().max(1);
+        extras.polls().iter().chain(&extras.waits()).for_each(|times| times.set_workers(workers));
+        with_list(|list| list.insert(handle.id(), extras.clone()));
+        if extras.is_rare() {
+            // Ordering: Relaxed, here and below. A thread that uses the runtime has got it from its builder,
+            // by a way that makes this visible.
+            RARE.fetch_add(1, Ordering::Relaxed);
+        }
+        Self(handle.id(), extras)
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        if self.1.is_rare() {
+            RARE.fetch_sub(1, Ordering::Relaxed);
+        }
+        with_list(|list| list.remove(&self.0));
+    }
+}
+
+impl Extras {
+    /// That of a `LocalSet` that ends when a task panics.
+    pub(crate) fn of_local_set() -> Arc<Self> {
+        Arc::new(Self { fate: Some(Fate::of_local_set()), ..Self::default() })
+    }
+
+    /// Whether tasks and `block_on` have to know of it.
+    fn is_rare(&self) -> bool {
+        self.fate.is_some() || self.seeds.is_some() || self.tracking.is_some()
+    }
+
+    pub(crate) fn of(handle: &Handle) -> Option<Arc<Self>> {
+        with_list(|list| list.get(&handle.id()).cloned())
+    }
+
+    /// As [`Extras::of`], but at the price of one load where no runtime has what is rare.
+    pub(crate) fn rare_of(handle: &Handle) -> Option<Arc<Self>> {
+        (RARE.load(Ordering::Relaxed) > 0).then(|| Self::of(handle)).flatten()
+    }
+
+    /// As [`Extras::rare_of`], of the current runtime.
+    pub(crate) fn rare_current() -> Option<Arc<Self>> {
+        let current = || Self::of(&Handle::try_current().ok()?);
+        (RARE.load(Ordering::Relaxed) > 0).then(current).flatten()
+    }
+
+    /// What ends the runtime or the set when a task panics.
+    pub(crate) fn fate(&self) -> Option<Arc<Fate>> {
+        self.fate.clone()
+    }
+
+    /// Has this thread choose by the seed of the runtime of `handle`, if it has one.
+    pub(crate) fn seeded(handle: &Handle) -> Option<SeedGuard> {
+        Some(Self::rare_of(handle)?.seeds.as_ref()?.enter())
+    }
+
+    pub(crate) fn spawned(&self) -> u64 {
+        // Ordering: Relaxed, as where it is counted.
+        self.spawned.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn polls(&self) -> Option<&Times> {
+        self.polls.as_ref()
+    }
+
+    pub(crate) fn waits(&self) -> Option<&Times> {
+        self.tracking.as_ref()?.times.as_ref()
+    }
+}
+
+impl fmt::Debug for Extras {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Extras").finish_non_exhaustive()
+    }
+}
+
+fn with_list<R>(f: impl FnOnce(&mut HashMap<Id, Arc<Extras>>) -> R) -> R {
+    f(LIST.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(HashMap::new))
+}

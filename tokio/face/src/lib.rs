@@ -51,7 +51,6 @@ cfg_fs! {
 
 mod future;
 
-#[cfg(feature = "rt")]
 mod spawning;
 
 pub mod io;

@@ -1,6 +1,6 @@
 //! What a function is told of a task that is called for it.
 
-use crate::task::Id;
+use liten::task::TaskId;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 /// A task, for the functions that the builder was given.
 #[derive(Debug)]
 pub struct TaskMeta<'a> {
-    pub(super) id: Id,
+    pub(super) id: TaskId,
     pub(super) spawned_at: &'static Location<'static>,
     pub(super) schedule_latency: Option<Duration>,
     pub(super) lifetime: PhantomData<&'a ()>,
@@ -21,7 +21,7 @@ impl TaskMeta<'_> {
     }
 
     /// Returns the task's id.
-    pub fn id(&self) -> Id {
+    pub fn id(&self) -> TaskId {
         self.id
     }
 

@@ -21,6 +21,7 @@ mod packet;
 mod port;
 mod segment;
 mod stream;
+mod told;
 mod transmission;
 
 #[cfg(test)]
@@ -322,30 +323,6 @@ impl Network {
         let released =
             released.filter_map(|pair| self.paths[pair].kept.iter().map(|(at, _)| *at).min()).min();
         [released, scheduled].into_iter().flatten().min()
-    }
-
-    /// A line for each pair of hosts between which packets travel, and for each socket with bytes
-    /// that the program has not read.
-    pub(crate) fn under_way(&self) -> Vec<String> {
-        let mut travelling = BTreeMap::new();
-        for event in self.events.all() {
-            if let Event::Arrival { from, to, packet } = event {
-                let (packets, bytes) = travelling.entry((*from, *to)).or_insert((0_u64, 0_u64));
-                *packets += 1;
-                *bytes += packet.size();
-            }
-        }
-        let name = |host: HostId| &self.hosts[host.0].name;
-        let packets = travelling.into_iter().map(|((from, to), (packets, bytes))| {
-            format!("{} → {}: {packets} packets of {bytes} bytes", name(from), name(to))
-        });
-        let sockets = (0..self.sockets.len()).map(SocketId);
-        let unread = sockets.filter(|id| self.sockets[id.0].is_some()).filter_map(|id| {
-            let bytes = self.unread(id);
-            let host = name(self.at(id).host);
-            (bytes > 0).then(|| format!("{host}, {}: {bytes} unread bytes", self.local_address(id)))
-        });
-        packets.chain(unread).collect()
     }
 
     /// Handles everything that is due at `moment.now`.

@@ -300,17 +300,14 @@ impl World {
                 let sockets: Vec<String> = sockets.collect();
                 match sockets.as_slice() {
                     [] => "an epoll without sockets".to_owned(),
+                    [first, second, third, _, rest @ ..] => {
+                        let more = rest.len() + 1;
+                        format!("an epoll with {first}, {second}, {third} and {more} sockets more")
+                    }
                     some => format!("an epoll with {}", some.join(" and ")),
                 }
             }
-            Kind::Socket(socket) => {
-                let local = self.network.local_address(*socket);
-                match self.network.peer_address(*socket) {
-                    _ if self.network.is_listening(*socket) => format!("connections to {local}"),
-                    Some(peer) => format!("the socket {local} – {peer}"),
-                    None => format!("the socket {local}"),
-                }
-            }
+            Kind::Socket(socket) => self.network.describe(*socket),
             Kind::PipeReader(_) | Kind::PipeWriter(_) => "a pipe".to_owned(),
             Kind::Fifo(_) => "a named pipe".to_owned(),
             Kind::Unix(_) => "a Unix socket".to_owned(),

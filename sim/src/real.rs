@@ -140,6 +140,7 @@ real! {
     fn pthread_sigmask(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int;
     fn raise(signal: c_int) -> c_int;
     fn read(fd: c_int, into: *mut c_void, length: size_t) -> ssize_t;
+    fn readlink(path: *const c_char, into: *mut c_char, length: size_t) -> ssize_t;
     fn readv(fd: c_int, parts: *const iovec, count: c_int) -> ssize_t;
     fn recvfrom(fd: c_int, into: *mut c_void, length: size_t, flags: c_int, address: *mut sockaddr,
         address_length: *mut socklen_t) -> ssize_t;

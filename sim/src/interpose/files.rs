@@ -7,12 +7,13 @@ use std::mem::zeroed;
 use libc::{
     AT_FDCWD, AT_SYMLINK_NOFOLLOW, ENOENT, F_GETFL, F_SETFL, LOCK_NB, O_ACCMODE, O_CLOEXEC,
     O_NOFOLLOW, O_NONBLOCK, O_PATH, O_RDONLY, O_RDWR, O_WRONLY, S_IFIFO, S_IFMT, fstat, fstatat,
-    stat,
+    size_t, ssize_t, stat,
 };
 
 use super::descriptor::wait_for;
 use super::{answer, fail};
 use crate::network::Errno;
+use crate::objects::Kind;
 use crate::objects::fifo::Opening;
 use crate::real;
 use crate::world::actor::{ActorId, Waits, current};
@@ -149,6 +150,32 @@ unsafe extern "C" fn openat(
 ) -> c_int {
     // SAFETY: as above.
     unsafe { open_in_run(folder, path, flags, || real::openat(folder, path, flags, mode)) }
+}
+
+/// The number of a socket in the kernel differs from run to run, and leads to nothing: its own is
+/// never connected. So the link of its descriptor says what it is in the run.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn readlink(path: *const c_char, into: *mut c_char, room: size_t) -> ssize_t {
+    turn::end_if_doomed();
+    // SAFETY: the caller gave a string.
+    let socket = current().and_then(|_| socket_behind(unsafe { CStr::from_ptr(path) }));
+    let Some(link) = socket else {
+        // SAFETY: the caller's contract is the C library's.
+        return unsafe { real::readlink(path, into, room) };
+    };
+    let length = link.len().min(room);
+    // SAFETY: the caller gave this much room.
+    unsafe { into.copy_from_nonoverlapping(link.as_ptr().cast(), length) };
+    length as ssize_t
+}
+
+/// What the link `path` says, if it is that of a descriptor of a socket of the run.
+fn socket_behind(path: &CStr) -> Option<String> {
+    let fd = path.to_str().ok()?.strip_prefix("/proc/self/fd/")?.parse().ok()?;
+    let world = lock();
+    let id = world.objects.of_descriptor(fd)?;
+    let is_socket = matches!(world.objects.get(id)?.kind, Kind::Socket(_));
+    is_socket.then(|| format!("socket:[{}]", world.describe(id)))
 }
 
 /// The run knows of the paths that sockets are bound to. Only some of them are files.

@@ -73,6 +73,10 @@ pub(super) struct Stream {
     /// A writer found no room, so room is worth a wakeup.
     pub(super) no_space: Cell<bool>,
 
+    /// How many bytes the program has written and read, for a report.
+    pub(super) written: u64,
+    pub(super) read: u64,
+
     /// Written bytes from the first that is not acknowledged.
     pub(super) outbox: VecDeque<u8>,
     /// The sequence number of `outbox[0]`.
@@ -316,6 +320,7 @@ impl Network {
         into[split..count].copy_from_slice(&second[..count - split]);
         if !peek {
             stream.inbox.drain(..count);
+            stream.read += count as u64;
             self.offer_room(moment, id);
         }
         Ok(count)
@@ -344,6 +349,7 @@ impl Network {
         let room = SEND_CAPACITY - stream.outbox.len();
         let count = room.min(from.len());
         stream.outbox.extend(&from[..count]);
+        stream.written += count as u64;
         if count < from.len() {
             stream.no_space.set(true);
         }

@@ -13,9 +13,10 @@ use super::mask::Mask;
 use super::minimise::{Smallest, Verdict, minimise};
 use super::report::{ChildReport, Outcome};
 use super::sweep::{Finding, Plan};
-use super::trees::trees;
+use super::trees::{UNWOKEN, trees};
 use super::{Sweep, minutes_and_seconds, test_arguments};
 use crate::choices::{Key, Kind};
+use crate::place;
 use crate::timeline::seconds;
 
 /// How many lines of the output the report shows.
@@ -113,7 +114,7 @@ impl Failure<'_> {
         }
         let output =
             run.output.end(u64::MAX).map_err(|error| format!("read the output: {error}"))?;
-        Ok(trees(output.lines()))
+        Ok(trees(output.lines(), *outcome == Outcome::Stuck))
     }
 
     /// What there was to see where the run stopped.
@@ -157,7 +158,8 @@ impl Failure<'_> {
             let said = found.report.first_line();
             lines.add(1, &format!("with all disturbances the same place said: {said}"));
         }
-        let lost = told.iter().flat_map(|told| &told.trees).filter(|line| line.ends_with(NEVER));
+        let is_lost = |line: &&String| line.ends_with(NEVER) || line.ends_with(UNWOKEN);
+        let lost = told.iter().flat_map(|told| &told.trees).filter(is_lost);
         lost.for_each(|line| lines.add(1, line));
         if let Some(explained) = explained {
             explained.tell(&mut lines, &run.report, &found.report);
@@ -332,12 +334,15 @@ impl Failure<'_> {
         }
         if !report.waits.is_empty() {
             lines.add(1, "who waits for what:");
+            // A thread that is in no function of the program, and has no socket to wait for.
             let is_idle = |wait: &&String| {
-                wait.contains("/liten-") && wait.contains(", in liten::engine::park")
+                wait.contains("/liten-")
+                    && !wait.contains("an epoll with ")
+                    && wait.rsplit_once(", in ").is_some_and(|(_, place)| place::is_runtime(place))
             };
             let is_known = |wait: &&String| is_idle(wait) || wait.starts_with(LAST_POLL);
             for wait in report.waits.iter().filter(|wait| !is_known(wait)) {
-                lines.add(2, wait);
+                lines.add(2, without_runtime(wait));
             }
             let idle = report.waits.iter().filter(is_idle).count();
             if idle > 0 {
@@ -427,6 +432,14 @@ impl Explained {
             let twin = twins.get(&key).copied().unwrap_or_default();
             format!("{}{twin}", words_of(key, told, failing))
         });
+    }
+}
+
+/// What a thread waits for, without the place where it does if that is the runtime's own.
+fn without_runtime(wait: &str) -> &str {
+    match wait.rsplit_once(", in ") {
+        Some((what, place)) if place::is_runtime(place) => what,
+        _ => wait,
     }
 }
 

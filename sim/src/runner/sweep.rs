@@ -1,5 +1,6 @@
 //! Runs seed after seed until one fails.
 
+use std::io::{Write as _, stderr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -7,7 +8,9 @@ use std::time::Instant;
 
 use super::child::{Launcher, Run, joined};
 use super::mask::Mask;
+use super::report::Outcome;
 use super::summary::Summary;
+use super::trees::dump;
 
 /// Which seeds to run.
 pub(super) struct Plan {
@@ -99,7 +102,13 @@ fn work(
             runs.push(launcher.run(seed, &plan.mask)?);
         }
         if plan.show_output {
-            runs[0].output.show().map_err(|error| format!("show the output: {error}"))?;
+            let Run { report, output } = &runs[0];
+            let shown = if report.outcome == Outcome::Stopped {
+                output.end(u64::MAX).and_then(|text| write!(stderr(), "{}", dump(&text)))
+            } else {
+                output.show()
+            };
+            shown.map_err(|error| format!("show the output: {error}"))?;
         }
         let finding = Finding { seed, runs };
         if finding.is_one() {

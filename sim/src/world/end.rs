@@ -88,6 +88,7 @@ impl World {
             lines
                 .push("no packet is under way, and programs have read all that arrived".to_owned());
         }
+        lines.extend(self.network.transferred());
         lines.extend(self.last_poll.map(|(time, decision)| {
             let time = seconds(time);
             format!("the last poll of a task or of a block_on began at {time}, decision {decision}")

@@ -20,6 +20,7 @@ pub(super) fn stop(mut world: Guard) -> Guard {
     let message = "stopped, as LITEN_SIM_STOP says".to_owned();
     let mut waits = world.waits();
     waits.extend(world.network.under_way());
+    waits.extend(world.network.transferred());
     waits.extend(world.next_things());
     world.stopped = Some(ChildReport { waits, ..world.report(Outcome::Stopped, message) });
     world.be_calm();

@@ -1,5 +1,8 @@
 //! What a failed run says.
 
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -132,6 +135,44 @@ fn the_last_events_of_the_smallest_run_are_told() {
         ],
     );
     assert!(!said.contains("stack backtrace:\n   0: liten_sim"), "{said}");
+}
+
+#[test]
+fn connections_are_told_by_the_names_of_hosts_and_with_what_they_carried() {
+    let said = report(|| {
+        Check::new().seeds(1).minimise_for(Duration::ZERO).run(|sim| {
+            sim.host("db", || {
+                let listener = TcpListener::bind("0.0.0.0:6379").unwrap();
+                let (mut stream, _) = listener.accept().unwrap();
+                stream.read_exact(&mut [0; 3]).unwrap();
+                stream.write_all(b"ok").unwrap();
+                let _ = listener.accept();
+            });
+            sim.client("client", || {
+                let mut stream = loop {
+                    match TcpStream::connect("db:6379") {
+                        Ok(stream) => break stream,
+                        Err(_) => thread::sleep(Duration::from_millis(1)),
+                    }
+                };
+                let link = format!("/proc/self/fd/{}", stream.as_raw_fd());
+                let link = std::fs::read_link(link).unwrap();
+                assert!(link.to_string_lossy().ends_with("with db:6379]"), "{link:?}");
+                stream.write_all(b"hello").unwrap();
+                stream.read_exact(&mut [0; 3]).unwrap();
+            });
+        });
+    });
+    says(
+        &said,
+        &[
+            "db/main/1: waits for connections to port 6379",
+            "client/main/1: waits for the connection of port 32",
+            " with db:6379",
+            " wrote 5 bytes, of which db:6379 read 3; db:6379 wrote 2, of which client:",
+            " read 2\n",
+        ],
+    );
 }
 
 async fn waits_for_ever() {
@@ -286,10 +327,15 @@ fn a_run_stops_to_be_looked_at() {
             "in 0.",
             "liten-sim: a runtime of server:",
             "liten-sim: a runtime of client:",
+            // Of the list of sockets.
+            "socket:[connections to port ",
             // Of the await trees.
             "tests/it/runtimes.rs",
         ],
     );
+    for noise in ["/proc/self/net", "backtrace::", "liten::engine::driver"] {
+        assert!(!said.contains(noise), "{noise}:\n{said}");
+    }
 }
 
 #[test]

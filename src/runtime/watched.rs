@@ -194,3 +194,46 @@ pub(crate) fn executors_of(runtime: Id) -> Vec<Arc<LocalShared>> {
     let of = executors.iter().filter(|(id, _)| *id == runtime);
     of.map(|(_, shared)| shared.clone()).collect()
 }
+
+#[cfg(all(test, feature = "insight", not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::*;
+    use std::task::Waker;
+
+    #[test]
+    fn a_thread_uses_its_records_again_and_takes_them_along() {
+        let runtime = Id::next();
+        let addresses =
+            move || roots_of(runtime).iter().map(|root| root.address).collect::<Vec<_>>();
+        let root = move || WatchedRoot::new(runtime, Location::caller(), Simulation::NONE);
+        let uses = move || {
+            let (outer, inner) = (root(), root());
+            let both = addresses();
+            drop(inner);
+            assert_eq!(addresses(), both[..1]);
+            drop(outer);
+            assert_eq!(addresses(), []);
+            let (outer, _inner) = (root(), root());
+            assert_eq!(addresses(), both, "the same, and the inner one comes later");
+            outer.record.as_ref().map(std::sync::Arc::downgrade)
+        };
+        let record = std::thread::spawn(uses).join().unwrap().expect("insight is on");
+        assert_eq!(record.strong_count(), 0, "the thread has ended");
+    }
+
+    #[test]
+    fn a_root_is_in_a_poll_until_that_ends_or_panics() {
+        let runtime = Id::next();
+        let poll = || roots_of(runtime).pop().and_then(|root| root.poll);
+        let mut root = WatchedRoot::new(runtime, Location::caller(), Simulation::NONE);
+        let mut cx = Context::from_waker(Waker::noop());
+        assert_eq!(poll(), None);
+        let first = root.poll(&mut cx, |_| Poll::Ready(poll()));
+        let Poll::Ready(Some(first)) = first else { panic!("it was in a poll: {first:?}") };
+        assert_eq!(poll(), None);
+        let panics = || root.poll(&mut cx, |_| -> Poll<()> { panic!("on purpose") });
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
+        assert_eq!(poll(), None);
+        assert_eq!(root.poll(&mut cx, |_| Poll::Ready(poll())), Poll::Ready(Some(first + 4)));
+    }
+}

@@ -144,7 +144,9 @@ impl WatchedRoot {
 
 impl Drop for WatchedRoot {
     fn drop(&mut self) {
-        self.record.take().map(Record::give_back);
+        if let Some(record) = self.record.take() {
+            record.give_back();
+        }
     }
 }
 

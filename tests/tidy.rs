@@ -357,6 +357,7 @@ const CFG: Confined = Confined {
         ("src/runtime/door.rs", "from which size on a future goes into a box"),
         ("src/engine/scheduler/policy.rs", "how much longer things take in a debug build"),
         ("src/engine/sync_shim/coarse_clock.rs", "Linux has such a clock"),
+        ("src/engine/sync_shim/native.rs", "Linux tells the limits of a process"),
         ("src/engine/sync_shim.rs", "std, loom or shuttle; with threads or without"),
         ("src/task.rs", "what of tasks needs other threads, on a line each"),
         ("src/engine/queue.rs", "the queues between threads"),

@@ -96,8 +96,8 @@ impl LimitsWatch {
         if let Some(reading) = reading {
             let cpus = state.follow.cpus(reading);
             let count = workers(cpus, reading.quota).min(self.max_workers);
-            // A quota of as many processors as there are is never used up. A program that has fixed the number
-            // of its workers has not had the processors counted at its start.
+            // A quota of as many processors as there are is never used up. A program that has fixed the
+            // number of its workers has not had the processors counted at its start.
             let there_are = cpus.max(reading.affinity.unwrap_or(1)).max(scheduler.worker_count());
             state.quota = reading.quota.filter(|quota| quota.cpus() < there_are as f64);
             // Ordering: Relaxed, see `fix`.

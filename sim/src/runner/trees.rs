@@ -6,7 +6,7 @@ use crate::place::is_runtime;
 
 /// Where the functions are that find out where a future waits, or call the root's.
 const NOTING: [&str; 3] =
-    ["backtrace::", "liten::observe::simulation::", "liten::runtime::root_future::"];
+    ["backtrace::", "liten::observe::simulation::", "liten::runtime::block_on::"];
 
 /// How many functions of others in a row are shown, below one of the program.
 const FOREIGN: usize = 4;

@@ -125,7 +125,7 @@ impl Account {
     }
 
     fn advance(self, budget: CpuBudget, now: Instant, had_turn: bool) -> Self {
-        // All of it, however long: what was used meanwhile counts as well. A clock that jumps is worth no more
+        // All of it, however long: time used meanwhile counts as well. A clock that jumps is worth no more
         // than the bounds of the balance, in both directions.
         let passed = now.saturating_duration_since(self.looked);
         let used = nanos(budget.used.saturating_sub(self.budget.used));

@@ -361,8 +361,8 @@ impl WatchdogThread {
             shared.size.set_computing(computing);
         }
         if computing < before {
-            // A worker may be in a long poll, after which its next fair turn is many tasks away. Helpers leave
-            // such tasks anyway.
+            // A worker may be in a long poll, after which its next fair turn is many tasks away. Helpers
+            // leave such tasks anyway.
             let first = shared.size.first_to_leave_yielded();
             for index in first..shared.size.first_helper().min(shared.slots.high()) {
                 shared.slots.get(index).set_leaves_yielded(true);

@@ -207,21 +207,6 @@ impl Worker {
         self.shared.enqueue(Pusher::Worker(&self.own, reason), task);
     }
 
-    /// A debt was forgiven, and a turn is owed to the tasks that have yielded: one of them runs before what is
-    /// ready. The turn is over when it is taken from the queue, because the brake may come on at that moment.
-    #[cold]
-    fn take_turn(&self) {
-        self.bring_in_yielded();
-        if self.own.yielded.len() == 0 {
-            return;
-        }
-        self.policy.yielded_is_due();
-        if self.own.ready.is_drained() && self.own.slot.next.is_empty() {
-            // It is the next one, and is not taken as one that comes first.
-            self.shared.size.end_turn();
-        }
-    }
-
     /// Leaves the slot, through which other threads still reach this parker.
     pub(super) fn leave(self) -> Parker {
         self.own.leave();

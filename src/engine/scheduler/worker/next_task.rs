@@ -235,6 +235,22 @@ impl Worker {
         }
     }
 
+    /// A debt was forgiven, and a turn is owed to the tasks that have yielded: one of them runs before a
+    /// ready one. The turn is over when that task is taken from the queue, because the brake may come on at
+    /// that moment.
+    #[cold]
+    fn take_turn(&self) {
+        self.bring_in_yielded();
+        if self.own.yielded.len() == 0 {
+            return;
+        }
+        self.policy.yielded_is_due();
+        if self.own.ready.is_drained() && self.own.slot.next.is_empty() {
+            // It is the next one, and is not taken as one that comes first.
+            self.shared.size.end_turn();
+        }
+    }
+
     /// Whether this worker leaves its peers asleep and runs its ready tasks alone. It does so if the tasks
     /// are cheap, or if it `has_slept` since the last fair turn and will have run them before a peer is
     /// awake. It does not while there are spares, without a watchdog (`Shared::may_keep`), or while a task

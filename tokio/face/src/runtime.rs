@@ -115,7 +115,10 @@ impl Runtime {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        self.handle.spawn(future)
+        let place = Location::caller();
+        let origin = place;
+        spawned!("task", None, unstable::Extras::rare_of(&self.handle), future: F, place, origin =>
+            self.runtime.handle().spawn_from(future, origin))
     }
 
     /// Runs `f`, which may block, on the pool for blocking work.

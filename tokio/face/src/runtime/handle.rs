@@ -58,13 +58,6 @@ impl Handle {
         F: Future<Output: Send + 'static> + Send + 'static,
     {
         let place = Location::caller();
-        self.spawn_at(future, place)
-    }
-
-    fn spawn_at<F>(&self, future: F, place: &'static Location<'static>) -> JoinHandle<F::Output>
-    where
-        F: Future<Output: Send + 'static> + Send + 'static,
-    {
         let origin = place;
         spawned!("task", None, super::unstable::Extras::rare_of(self), future: F, place, origin =>
             self.inner.spawn_from(future, origin))
@@ -77,8 +70,8 @@ impl Handle {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
+        let Some(name) = name else { return self.spawn(future) };
         let place = Location::caller();
-        let Some(name) = name else { return self.spawn_at(future, place) };
         let origin = (place, std::sync::Arc::<str>::from(name));
         spawned!("task", Some(name), super::unstable::Extras::rare_of(self), future: F, place, origin =>
             self.inner.spawn_from(future, origin))

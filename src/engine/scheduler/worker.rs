@@ -189,22 +189,16 @@ impl Worker {
         self.own.slot.set_leaves_yielded(leaves);
         if leaves && !size.is_helper(self.own.index) {
             while let Some(task) = self.own.yielded.pop() {
-                self.enqueue_yielded(Reason::LeftToOthers, task);
+                self.shared.enqueue(Pusher::Worker(&self.own, Reason::LeftToOthers), task);
             }
         }
     }
 
-    /// A task yields while the slot says that tasks of its kind are left to others.
+    /// The slot says that tasks that yield here are left to others: whether they still are.
     #[cold]
-    fn yielded_while_left(&self, task: Hot) {
+    fn still_leaves_yielded(&self) -> bool {
         self.update_leaves_yielded();
-        let leaves = self.own.slot.leaves_yielded();
-        self.enqueue_yielded(if leaves { Reason::LeftToOthers } else { Reason::Yielded }, task);
-    }
-
-    #[inline]
-    fn enqueue_yielded(&self, reason: Reason, task: Hot) {
-        self.shared.enqueue(Pusher::Worker(&self.own, reason), task);
+        self.own.slot.leaves_yielded()
     }
 
     /// Leaves the slot, through which other threads still reach this parker.
@@ -444,11 +438,9 @@ impl Runner for Worker {
 
     #[inline]
     fn yielded(&self, task: Hot) {
-        if self.own.slot.leaves_yielded() {
-            self.yielded_while_left(task);
-        } else {
-            self.enqueue_yielded(Reason::Yielded, task);
-        }
+        let leaves = self.own.slot.leaves_yielded() && self.still_leaves_yielded();
+        let reason = if leaves { Reason::LeftToOthers } else { Reason::Yielded };
+        self.shared.enqueue(Pusher::Worker(&self.own, reason), task);
     }
 
     fn home_worker(&self) -> u16 {

@@ -171,7 +171,9 @@ impl Worker {
         let unparked = self.shared.idle.unpark_self(self.own.index);
         self.own.flags.set_searching(unparked == Unparked::Claimed);
         // What the last look has brought in may have to be given up again.
-        self.update_leaves_yielded();
+        if self.own.slot.leaves_yielded() {
+            self.update_leaves_yielded();
+        }
         // Ordering: Dekker with the watchdog: clear the bit, fence, look at `asleep`; announce, fence,
         // look at the bit (watchdog.rs). Also with a peer that parks beside a last look: push, fence,
         // look at the idle word; set the bit, fence, look (scheduler.rs). A SeqCst RMW in the place of

@@ -11,6 +11,7 @@ pub(crate) struct FakeSystem(PathBuf);
 impl FakeSystem {
     pub(crate) fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
+        // Ordering: Relaxed, a number that no other thread gets.
         let name = format!(
             "liten-limits-{}-{}",
             std::process::id(),

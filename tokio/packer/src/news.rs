@@ -6,9 +6,8 @@
 
 use crate::edits;
 use crate::parcel::{Parcel, files_under, relative};
-use crate::release::Release;
+use crate::release::{self, Release};
 use crate::tool::{output, tool};
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fmt::Write;
@@ -141,15 +140,10 @@ impl Source {
         fs::write(folder.join("lib.rs"), "").map_err(named)?;
         let output =
             output(tool("cargo").args(["metadata", "--format-version=1"]).current_dir(folder))?;
-        let answer: Value = serde_json::from_slice(&output.stdout)
-            .map_err(|_| String::from_utf8_lossy(&output.stderr).trim_end().to_owned())?;
-        let mut packages = answer["packages"].as_array().into_iter().flatten();
-        let tokio = packages.find(|package| package["name"] == "tokio");
-        let text = |key: &str| tokio.and_then(|tokio| tokio[key].as_str());
-        match (text("version"), text("manifest_path").and_then(|path| Path::new(path).parent())) {
-            (Some(version), Some(folder)) => Ok((version.to_owned(), folder.to_owned())),
-            _ => Err("cargo's answer does not say where tokio lies".to_owned()),
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).trim_end().to_owned());
         }
+        release::chosen(&output.stdout)
     }
 
     fn has(&self, path: &str) -> bool {

@@ -51,17 +51,7 @@ impl Release {
                 String::from_utf8_lossy(&output.stderr).trim_end()
             ));
         }
-        let answer: Value = serde_json::from_slice(&output.stdout)
-            .map_err(|error| format!("the answer of `cargo metadata` is not JSON: {error}"))?;
-        let packages = answer["packages"].as_array().into_iter().flatten();
-        let mut found = packages.filter(|package| package["name"] == "tokio");
-        let text = |package: &Value, key: &str| package[key].as_str().map(ToOwned::to_owned);
-        let tokio = found.next().ok_or("cargo's answer has no package named tokio")?;
-        let folder = text(tokio, "manifest_path")
-            .and_then(|path| Some(Path::new(&path).parent()?.to_owned()))
-            .ok_or("cargo's answer does not say where tokio lies")?;
-        let version =
-            text(tokio, "version").ok_or("cargo's answer does not say which tokio it is")?;
+        let (version, folder) = chosen(&output.stdout)?;
         Ok(Self { version, folder, list: home.join("upstream/files") })
     }
 
@@ -132,6 +122,21 @@ impl Release {
             )
         })
     }
+}
+
+/// Returns the version and the folder of the tokio in an answer of `cargo metadata`.
+pub(crate) fn chosen(answer: &[u8]) -> Result<(String, PathBuf), String> {
+    let answer: Value = serde_json::from_slice(answer)
+        .map_err(|error| format!("the answer of `cargo metadata` is not JSON: {error}"))?;
+    let packages = answer["packages"].as_array().into_iter().flatten();
+    let mut found = packages.filter(|package| package["name"] == "tokio");
+    let text = |package: &Value, key: &str| package[key].as_str().map(ToOwned::to_owned);
+    let tokio = found.next().ok_or("cargo's answer has no package named tokio")?;
+    let folder = text(tokio, "manifest_path")
+        .and_then(|path| Some(Path::new(&path).parent()?.to_owned()))
+        .ok_or("cargo's answer does not say where tokio lies")?;
+    let version = text(tokio, "version").ok_or("cargo's answer does not say which tokio it is")?;
+    Ok((version, folder))
 }
 
 /// Returns the SHA-256 of some bytes, as `sha256sum` writes it.

@@ -16,22 +16,7 @@ use std::path::{Path, PathBuf};
 const PACKAGES: [&str; 3] = ["tokio", "tokio-util", "tokio-stream"];
 
 /// What the examples name.
-const MANIFEST: &str = r#"[package]
-name = "suite"
-version = "0.0.0"
-edition = "2021"
-publish = false
-
-[workspace]
-
-[lib]
-path = "lib.rs"
-
-[[test]]
-name = "all"
-path = "all.rs"
-
-[dependencies]
+const MANIFEST: &str = r#"[dependencies]
 tokio = { version = "RELEASE", features = ["full", "test-util"] }
 tokio-util = { version = "0.7", features = ["full"] }
 tokio-stream = { version = "0.1", features = ["full"] }
@@ -80,11 +65,7 @@ impl Suite {
     ) -> Result<Self, String> {
         let name = if face.is_some() { "liten" } else { "tokio" };
         let named = |error: io::Error| format!("{}: {error}", folder.display());
-        fs::create_dir_all(folder).map_err(named)?;
-        fs::write(folder.join("Cargo.toml"), suite::manifest(MANIFEST, release, face))
-            .map_err(named)?;
-        fs::write(folder.join("lib.rs"), "").map_err(named)?;
-        _ = fs::remove_file(folder.join("errors"));
+        suite::begin(folder, &suite::manifest(MANIFEST, release, face)).map_err(named)?;
         let examples = folder.join("examples");
         _ = fs::remove_dir_all(&examples);
         fs::create_dir_all(&examples).map_err(named)?;

@@ -16,8 +16,8 @@ pub(crate) struct Tests {
     pub(crate) files: Vec<String>,
 }
 
-/// What tokio's tests ask for, with words in capitals for what depends on the release and on the flag.
-const MANIFEST: &str = r#"[package]
+/// How the manifest of each suite begins.
+const PACKAGE: &str = r#"[package]
 name = "suite"
 version = "0.0.0"
 edition = "2021"
@@ -34,7 +34,10 @@ path = "lib.rs"
 name = "all"
 path = "all.rs"
 
-[dependencies]
+"#;
+
+/// What tokio's tests ask for, with words in capitals for what depends on the release and on the flag.
+const MANIFEST: &str = r#"[dependencies]
 tokio = { version = "RELEASE", features = ["full", "test-util"MORE] }
 
 [dev-dependencies]
@@ -153,8 +156,10 @@ fn requirement(release: &str) -> String {
     }
 }
 
-/// A manifest with this release of tokio, or with the package in `face` in its place.
+/// A suite's manifest that asks for what is in `text`, with this release of tokio, or with the package in
+/// `face` in its place.
 pub(crate) fn manifest(text: &str, release: &str, face: Option<&Path>) -> String {
+    let text = PACKAGE.to_owned() + text;
     match face {
         // Another release's tests would be other ones.
         None => text.replace("RELEASE", &requirement(release)),
@@ -163,6 +168,16 @@ pub(crate) fn manifest(text: &str, release: &str, face: Option<&Path>) -> String
             text.replace("RELEASE", "1") + &patch
         }
     }
+}
+
+/// Makes the package of a suite in `folder`, without its tests.
+pub(crate) fn begin(folder: &Path, manifest: &str) -> std::io::Result<()> {
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join("Cargo.toml"), manifest)?;
+    fs::write(folder.join("lib.rs"), "")?;
+    // What did not compile the last time is not what does not compile now.
+    _ = fs::remove_file(folder.join("errors"));
+    Ok(())
 }
 
 impl Suite {
@@ -174,11 +189,7 @@ impl Suite {
         tests: &Tests,
     ) -> Result<Self, String> {
         let named = |error: std::io::Error| format!("{}: {error}", folder.display());
-        fs::create_dir_all(folder).map_err(named)?;
-        fs::write(folder.join("Cargo.toml"), tests.manifest(face)).map_err(named)?;
-        fs::write(folder.join("lib.rs"), "").map_err(named)?;
-        // What did not compile the last time is not what does not compile now.
-        let _ = fs::remove_file(folder.join("errors"));
+        begin(folder, &tests.manifest(face)).map_err(named)?;
         let sources = tests_of_tokio(folder, face)?;
         let files = tests.paths(&sources)?;
         let mut broken = BTreeSet::new();

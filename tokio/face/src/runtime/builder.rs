@@ -223,13 +223,8 @@ impl Builder {
             }
         }
         let disabled = self.disabled;
-        #[cfg(tokio_unstable)]
-        let extras = self.unstable.prepare(&mut self.inner);
-        let runtime = self.inner.build()?;
-        #[cfg(tokio_unstable)]
-        let extras = super::Extras::new(extras, runtime.handle());
-        #[cfg(not(tokio_unstable))]
-        let extras = ();
+        let (runtime, extras) =
+            self.build_with_extras(|inner| inner.build(), liten::runtime::Runtime::handle)?;
         Ok(Runtime::from_inner(runtime, disabled, extras))
     }
 
@@ -248,14 +243,32 @@ impl Builder {
             "multi_thread is not supported for LocalRuntime ({LITEN})"
         );
         let disabled = self.disabled;
-        #[cfg(tokio_unstable)]
-        let extras = self.unstable.prepare(&mut self.inner);
-        let runtime = self.inner.build_local()?;
-        #[cfg(tokio_unstable)]
-        let extras = super::Extras::new(extras, runtime.handle());
-        #[cfg(not(tokio_unstable))]
-        let extras = ();
+        let (runtime, extras) =
+            self.build_with_extras(|inner| inner.build_local(), liten::runtime::LocalRuntime::handle)?;
         Ok(LocalRuntime::from_inner(runtime, disabled, extras))
+    }
+
+    /// Builds a runtime of liten's, and enters what it has beside that into the list.
+    #[cfg(tokio_unstable)]
+    fn build_with_extras<R>(
+        &mut self,
+        build: impl FnOnce(&mut liten::runtime::Builder) -> io::Result<R>,
+        handle: impl FnOnce(&R) -> &liten::runtime::Handle,
+    ) -> io::Result<(R, super::Extras)> {
+        let extras = self.unstable.prepare(&mut self.inner);
+        let runtime = build(&mut self.inner)?;
+        let extras = super::Extras::new(extras, handle(&runtime));
+        Ok((runtime, extras))
+    }
+
+    /// Builds a runtime of liten's. Without the flag it has nothing beside that.
+    #[cfg(not(tokio_unstable))]
+    fn build_with_extras<R>(
+        &mut self,
+        build: impl FnOnce(&mut liten::runtime::Builder) -> io::Result<R>,
+        _: impl FnOnce(&R) -> &liten::runtime::Handle,
+    ) -> io::Result<(R, super::Extras)> {
+        Ok((build(&mut self.inner)?, ()))
     }
 }
 

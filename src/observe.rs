@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `worker` | what the observer does on a worker's thread |
 //! | `simulation` | tells a simulation of the whole program which task is touched next |
-//! | `samples` | how long polls take, and tasks wait for them, measured at a few of them |
+//! | `samples` | how long polls take, and tasks wait for them, measured at some of them |
 //! | `histogram` | how often something took how long |
 //! | `recorder` | starts and stops a recording, which has a ring of each worker |
 //! | `record`, `ring` | what is recorded, and the last of it |
@@ -62,11 +62,15 @@ use histogram::{HistogramCounts, Histograms, RARE_POLL};
 pub(crate) use limits_watch::{FirstLimits, LimitsWatch, cpu_limits};
 use long_polls::{LongPolls, News};
 use recorder::Recorder;
+use samples::Spawns;
 use simulation::Simulation;
 use slow_polls::{LongPoll, SlowPolls};
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 use worker::WorkerObserver;
+
+/// While a worker is in one poll for longer, each wake from other threads is followed.
+const STUCK: Duration = Duration::from_millis(4);
 
 /// What is kept of one scheduler.
 pub(crate) struct Observer {
@@ -77,6 +81,8 @@ pub(crate) struct Observer {
     long_polls: Mutex<LongPolls>,
     slow_polls: Arc<SlowPolls>,
     blocked: BlockedPolls,
+    /// Of the spawns on threads that are no workers.
+    spawns: Mutex<Spawns>,
     /// The whole program runs in it.
     simulation: Simulation,
     /// `None`: the limits are not to be followed.
@@ -92,6 +98,7 @@ impl Observer {
             long_polls: Mutex::new(long_polls),
             slow_polls,
             blocked: BlockedPolls::new(),
+            spawns: Mutex::new(Spawns::new(u64::MAX)),
             simulation: Simulation::of_process(),
             limits,
         }
@@ -219,14 +226,23 @@ impl Probe for Observer {
         self.recorder.happened_outside(Event::of(event));
     }
 
-    fn spawned_outside(&self, task: RunningTask, future: FutureType) {
+    fn spawned_outside(
+        &self,
+        task: RunningTask,
+        future: FutureType,
+        number: u64,
+    ) -> (u64, Option<u64>) {
         self.simulation.spawned(task, future);
         self.recorder.happened_outside(Event::Spawn(task));
+        let mut spawns = self.spawns.lock();
+        let stands_for = spawns.spawned(number);
+        (spawns.next, stands_for)
     }
 
     fn looked(&self, scheduler: &Shared, now: Instant) -> AfterReport {
         let mut polls = self.long_polls.lock();
         polls.look(now, scheduler.worker_entries());
+        scheduler.follow_wakes(polls.is_any_stuck(STUCK));
         let after = if polls.awaits_end() { AfterReport::LookAgain } else { AfterReport::MaySleep };
         // What is told may look at the dump, which reads what is under the lock.
         let mut news = std::mem::take(&mut polls.news);

@@ -273,6 +273,7 @@ const CLOCK: Confined = Confined {
         ("src/engine/scheduler/lifecycle.rs", "when the system has had no thread to give"),
         ("src/observe", "when what is kept has happened, and when the next sample comes"),
         ("src/engine/scheduler/slots.rs", "how long a thread was busy, twice per sleep"),
+        ("src/engine/task/followed.rs", "since when a followed task is ready"),
         (
             "src/engine/scheduler/watchdog.rs",
             "how long workers have been in one poll, once per look",

@@ -21,8 +21,8 @@
 //! and `join`. `registry` lists the tasks of one owner. `current` says which task a thread polls, and
 //! `budget` for how long. `origin` is the identity of a task; `hooks` are
 //! what the user wants to be called, and `hooked` calls them. `waiting` notes what a task waits
-//! for, such as something of a `primitive_kind`, and `traced` hands a poll to an observer that wants to know
-//! where the task waits.
+//! for, such as something of a `primitive_kind`, `followed` since when it is ready, and `traced` hands a poll
+//! to an observer that wants to know where the task waits.
 //!
 //! A task calls upwards through three traits: [`header::Schedule`], and of the thread that polls or ends it
 //! [`header::Runner`] and [`header::Completer`]. The scheduler, local executors and blocking tasks implement
@@ -31,6 +31,7 @@
 pub(crate) mod budget;
 pub(crate) mod cell;
 pub(crate) mod current;
+pub(crate) mod followed;
 pub(crate) mod header;
 pub(crate) mod hooks;
 mod join;

@@ -116,7 +116,7 @@ fn times(histogram: &HistogramCounts, object: &mut Object<'_>) {
     object.number("sum_us", histogram.sum.as_micros());
     for (name, share) in [("p50_us", 0.5), ("p99_us", 0.99), ("p999_us", 0.999), ("max_us", 1.0)] {
         let bound = match histogram.quantile(share) {
-            Quantile::Below(bound) => Some(shown::micros(bound)),
+            Quantile::About(bound) => Some(shown::micros(bound)),
             Quantile::From(_) => None,
         };
         object.optional_number(name, bound);

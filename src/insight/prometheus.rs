@@ -75,16 +75,16 @@ impl Exposition<'_> {
         }
     }
 
-    /// One bucket for each doubling: those in between would be four times as many series.
+    /// One bucket for each doubling: those in between would be eight times as many series.
     fn times(&mut self) {
         let families = [
             (
                 "liten_poll_duration_seconds",
-                "How long polls took: estimated from some; from 17 ms on each is counted.",
+                "How long polls took: of many a sample; from 17 ms on each is counted.",
             ),
             (
                 "liten_schedule_latency_seconds",
-                "How long tasks were ready before they were polled: estimated from some.",
+                "How long tasks were ready before they were polled: of many a sample.",
             ),
         ];
         for (index, (name, help)) in families.into_iter().enumerate() {

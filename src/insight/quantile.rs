@@ -1,13 +1,15 @@
-//! What a share of all counted times is bounded by.
+//! How long a share of all counted times is at most.
 
 use crate::observe::histogram::{self, BUCKETS, HistogramCounts};
 use std::fmt;
+use std::ops::Range;
 use std::time::Duration;
 
-/// The bound of a share of all times.
+/// The longest of a share of all times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quantile {
-    Below(Duration),
+    /// It is this long, give or take 6 %.
+    About(Duration),
     /// It is this long or longer; no more is known.
     From(Duration),
 }
@@ -17,8 +19,8 @@ impl HistogramCounts {
         self.buckets.iter().sum()
     }
 
-    /// The upper bound of the bucket that this share of the counts ends in; for the last bucket, which has
-    /// none, its lower bound. Zero if nothing was counted.
+    /// The middle of the bucket that this share of the counts ends in; of the last bucket, which has no end,
+    /// its begin. Zero if nothing was counted.
     pub(super) fn quantile(&self, share: f64) -> Quantile {
         let wanted = ((self.total() as f64 * share).ceil() as u64).max(1);
         let mut counted = 0;
@@ -27,11 +29,14 @@ impl HistogramCounts {
             counted >= wanted
         });
         match reached {
-            None => Quantile::Below(Duration::ZERO),
+            None => Quantile::About(Duration::ZERO),
             Some(bucket) if bucket == BUCKETS - 1 => {
                 Quantile::From(histogram::bounds(bucket).start)
             }
-            Some(bucket) => Quantile::Below(histogram::bounds(bucket).end),
+            Some(bucket) => {
+                let Range { start, end } = histogram::bounds(bucket);
+                Quantile::About((start + end) / 2)
+            }
         }
     }
 }
@@ -39,7 +44,7 @@ impl HistogramCounts {
 impl fmt::Display for Quantile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Below(time) => rounded(*time).fmt(f),
+            Self::About(time) => rounded(*time).fmt(f),
             Self::From(time) => write!(f, "≥ {} s", time.as_secs()),
         }
     }
@@ -63,7 +68,7 @@ mod tests {
     #[test]
     fn times_are_written_in_one_way() {
         let nanoseconds = [256, 10_240, 1_048_576, 117_440_512, 6_442_450_944];
-        let said = nanoseconds.map(|time| Quantile::Below(Duration::from_nanos(time)).to_string());
+        let said = nanoseconds.map(|time| Quantile::About(Duration::from_nanos(time)).to_string());
         assert_eq!(said, ["256 ns", "10 µs", "1.0 ms", "117 ms", "6.4 s"]);
     }
 
@@ -73,20 +78,21 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_is_a_bound_of_that_share() {
+    fn a_quantile_is_about_the_longest_of_that_share() {
         let mut counts = HistogramCounts::empty();
-        assert_eq!(counts.quantile(0.5), Quantile::Below(Duration::ZERO));
+        assert_eq!(counts.quantile(0.5), Quantile::About(Duration::ZERO));
         (1..=100).for_each(|micros| add(&mut counts, Duration::from_micros(micros)));
         for (share, micros) in [(0.0, 1), (0.5, 50), (0.99, 99), (1.0, 100)] {
             let time = Duration::from_micros(micros);
-            let Quantile::Below(bound) = counts.quantile(share) else { panic!("{counts:?}") };
-            assert!(time < bound && bound <= time + time / 4 + time / 50, "{share}: {bound:?}");
+            let Quantile::About(shown) = counts.quantile(share) else { panic!("{counts:?}") };
+            assert!(shown.abs_diff(time) <= time * 7 / 100, "{share}: {shown:?}");
         }
         let last = histogram::bounds(BUCKETS - 1).start;
         add(&mut counts, last - Duration::from_nanos(1));
-        assert_eq!(counts.quantile(1.0), Quantile::Below(last));
+        let Quantile::About(shown) = counts.quantile(1.0) else { panic!("{counts:?}") };
+        assert!(shown < last && shown >= last * 9 / 10, "{shown:?}");
         add(&mut counts, Duration::MAX);
-        assert_eq!(counts.quantile(0.98), Quantile::Below(Duration::from_nanos(114_688)));
+        assert_ne!(counts.quantile(0.98), Quantile::From(last));
         assert_eq!(counts.quantile(1.0), Quantile::From(last), "it has no end");
     }
 }

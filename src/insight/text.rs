@@ -41,7 +41,7 @@ impl fmt::Display for Dump {
         for (name, times) in self.histograms().filter(|(_, times)| times.total() != 0) {
             let (what, note) = match name {
                 "poll_times" => ("polls take", ""),
-                _ => ("woken tasks wait", SAMPLE),
+                _ => ("ready tasks wait", SAMPLE),
             };
             let [half, most, all] = [0.5, 0.99, 1.0].map(|share| times.quantile(share));
             writeln!(
@@ -62,8 +62,7 @@ impl fmt::Display for Dump {
 }
 
 /// What is said of the times for which tasks were ready.
-const SAMPLE: &str = "; a sample of those that the worker runs which has woken them: the others, and those \
-                      that a slow poll holds up, may wait for longer";
+const SAMPLE: &str = "; a sample of them if a worker makes more than 1,000 polls in a second";
 
 impl Dump {
     /// What a dump without a finding does not rule out.

@@ -1,6 +1,6 @@
 //! How often something took how long, counted by one thread and read by others.
 //!
-//! Each doubling of the time has four buckets, so the bounds of a bucket are at most a quarter apart. All
+//! Each doubling of the time has eight buckets, so the middle of a bucket is at most 6 % from all in it. All
 //! numbers are fixed, so histograms of several threads can be added up, and to count one takes no division.
 
 use crate::engine::nanos::nanos;
@@ -9,13 +9,13 @@ use std::array;
 use std::ops::Range;
 use std::time::Duration;
 
-/// What takes less than two to the power of this, in nanoseconds, is in the first bucket: 256 ns. The clock
-/// is not much finer.
-const FIRST_BITS: u32 = 8;
+/// What takes less than two to the power of this, in nanoseconds, is in the first bucket: 64 ns. To read the
+/// clock takes about as long.
+const FIRST_BITS: u32 = 6;
 /// What takes two to the power of this and more, in nanoseconds, is in the last bucket: 17 s.
 const LAST_BITS: u32 = 34;
 /// Two to the power of this is the number of buckets for one doubling.
-const PART_BITS: u32 = 2;
+const PART_BITS: u32 = 3;
 
 /// Polls of this length and longer are counted when the watchdog reports them. It is a bound of buckets, and
 /// more than two of the watchdog's longest pauses, so that the watchdog sees each.
@@ -37,7 +37,7 @@ pub(super) struct Histogram {
 pub(super) struct Histograms {
     /// How long polls took: a sample of the short ones, by the worker, and all long ones, by the watchdog.
     pub(super) poll_times: Histogram,
-    /// How long tasks were ready before they were polled: a sample.
+    /// How long tasks that were spawned or woken were ready before they were polled: all, or a sample.
     pub(super) latencies: Histogram,
 }
 
@@ -150,15 +150,15 @@ mod tests {
         for index in 1..BUCKETS {
             assert_eq!(bounds(index - 1).end, bounds(index).start, "no gap before {index}");
         }
-        assert_eq!(bounds(0), Duration::ZERO..Duration::from_nanos(256));
+        assert_eq!(bounds(0), Duration::ZERO..Duration::from_nanos(64));
         assert_eq!(bounds(BUCKETS - 1), Duration::from_nanos(1 << LAST_BITS)..Duration::MAX);
     }
 
     #[test]
-    fn the_bounds_of_a_bucket_are_a_quarter_apart_at_most() {
+    fn the_bounds_of_a_bucket_are_an_eighth_apart_at_most() {
         for index in 1..BUCKETS - 1 {
             let Range { start, end } = bounds(index);
-            assert!((end - start) * 4 <= start, "{start:?}..{end:?}");
+            assert!((end - start) * 8 <= start, "{start:?}..{end:?}");
         }
     }
 

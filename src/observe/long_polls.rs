@@ -103,6 +103,11 @@ impl LongPolls {
         known.map_or(Duration::ZERO, |it| it.lasted)
     }
 
+    /// Whether a worker has been where it is for at least that time.
+    pub(super) fn is_any_stuck(&self, time: Duration) -> bool {
+        self.workers.iter().any(|it| it.lasted >= time)
+    }
+
     /// Whether a poll that was reported as slow has yet to end.
     pub(super) fn awaits_end(&self) -> bool {
         self.workers.iter().any(|it| it.told == Told::Slow)

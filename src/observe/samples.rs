@@ -1,237 +1,289 @@
-//! How long polls take, and how long woken tasks wait for theirs, measured at a few of them.
+//! How long polls take, and how long tasks are ready before they are polled, measured at some of them.
 //!
-//! Which poll is the next sample is drawn at random, in a number of polls that is one [`PERIOD`] on average,
-//! as fast as the worker has made them lately. Its fair turns tell when that poll is among the ticks until
-//! the next fair turn, and choose that tick: before it the worker reports that it has come
-//! ([`Samples::begin`]). From then on until the sample is taken, the worker reports polls, wakes and spawns,
-//! as it does while events are recorded. So a poll that is not measured pays nothing for those that are.
+//! Which polls are measured is drawn at random: each is as likely as every other one, and stands for as many
+//! as [`Rate`] says. If a worker makes few polls, each of them is measured. Otherwise the fair turns of a
+//! worker tell when the next sample is among the ticks until the next fair turn, and choose that tick: before
+//! it the worker reports that it has come ([`Samples::begin`]). From then on until the sample is taken, the
+//! worker reports polls. So a poll that is not measured pays nothing for those that are.
 //!
 //! * The chosen poll is timed. It stands for all polls since the one that was timed before, so that the
-//!   counts are those of all polls. A worker whose polls are long, which has a fair turn after fewer polls,
-//!   does not count them more often than they are. Polls of [`RARE_POLL`] and more are rare, and a sample
-//!   would mostly miss them or count one for hundreds. The watchdog sees each of these, and counts it.
-//! * Of the tasks that are woken or spawned in that poll, or by the events that end the sleep that comes in
-//!   its place, one is chosen, and followed until it is polled. A thief may take it. Then nothing is counted,
-//!   so what a histogram of latencies has is that of tasks which run where they were made ready.
+//!   counts are those of all polls. Polls of [`RARE_POLL`] and more are rare, and a sample would mostly miss
+//!   them or count one for hundreds. The watchdog sees each of these, and counts it.
+//! * Its task is followed to its next poll, wherever it is woken and whichever worker polls it
+//!   (engine/task/followed.rs). Each wait of a task that is woken comes after one of its polls, so these
+//!   waits are as good a sample as the polls are. A task that has yielded waits for nothing, and is not
+//!   counted.
+//! * The first wait of a task comes after no poll. So spawns are drawn, too ([`Spawns`]).
 //!
 //! Rejected: to take one of the next polls when the last sample was long ago. That time mostly ends in a long
 //! poll, and those that follow it are short. With one poll of 2 ms among 20, none of these was sampled in 4
-//! s, although they took nearly all the time. Rejected as well: to read the clock before and after each poll
-//! (the scheduler's policy.rs has what a reading costs); and to stamp each task when it is woken, for which
-//! its header has no room.
+//! s, although they took nearly all the time. To follow one of the tasks that a chosen poll makes ready: the
+//! wakes of other threads are missing then, and those of a poll that wakes a thousand count as one. To read
+//! the clock before and after each poll (the scheduler's policy.rs has what a reading costs).
 
 use super::histogram::{Histograms, RARE_POLL};
 use crate::engine::nanos::nanos;
 use crate::engine::rng::Rng;
 use crate::engine::sync_shim::{Arc, clock};
-use crate::engine::task::TaskId;
+use crate::engine::task::{TaskId, followed};
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
-/// Mean time from one sample to the next. A sample costs some 2,000 instructions if a task is followed for
-/// some polls, which is negligible per period.
+/// How many rates there are: a followed task has the number of one in its word.
+const RATES: u32 = 7;
+
+/// The most samples in a second. A worker with fewer polls measures each.
+const MOST: u64 = 1_000;
+
+/// Samples take one part in this many of a worker's time at most. On a machine, or under a tool, on which
+/// everything takes longer, there are fewer.
+const PART: u64 = 1_000;
+
+/// A sample takes so many times the time that is measured of it.
+const WHOLE: u64 = 5;
+
+/// At rates with a number up to this, each poll is reported and no tick is chosen.
+const REPORTED: u32 = 1;
+
+/// The pace is known after this time, or after this number.
 const PERIOD: Duration = Duration::from_millis(10);
+const ENOUGH: u64 = 512;
 
-/// If no sample has come within this many periods, the pace of polls has changed: what is known of it is
-/// discarded, and a new sample is drawn.
-const LATE: u32 = 8;
+/// If the chosen tick has found no task, one of so many polls after the sleep is chosen.
+const AFTER_SLEEP: usize = 4;
 
-/// Each sample discards one part in this many of the pace that was measured before.
-const FORGOTTEN: u64 = 8;
+/// Spawns within this time are one burst: of these, the more have been drawn the fewer are drawn.
+const BURST: Duration = Duration::from_millis(1);
+/// After so many of a burst, half as many are drawn, and so on.
+const MANY: u32 = 64;
 
-/// The most polls between two samples on average: more than a worker makes.
-const MOST_POLLS: u64 = 1 << 20;
+/// For how many polls, or spawns, a sample stands: 4 to the power of a number, by how many there have been
+/// lately. A followed task has the number in its word: the worker that polls it may have another one by then.
+pub(super) struct Rate {
+    number: Cell<u32>,
+    /// When they were last counted, and how many there were.
+    counted: Cell<(Instant, u64)>,
+}
 
-/// After a task was followed for some polls, none is followed for this many times as many polls, so that the
-/// cost stays a small share.
-const GAP: u64 = 64;
+impl Rate {
+    fn new(counted: u64) -> Self {
+        Self { number: Cell::new(0), counted: Cell::new((clock::now(), counted)) }
+    }
 
-/// A followed task that has not been polled after this many times the number of tasks before it is not here
-/// any more. See "Bounds" in the scheduler's worker/next_task.rs.
-const GONE_AFTER: u64 = 8;
+    /// There have been `count` until now, and a sample takes `cost` nanoseconds.
+    fn count(&self, now: Instant, count: u64, cost: u64) {
+        let (since, before) = self.counted.get();
+        let (time, made) = (now.saturating_duration_since(since), count.saturating_sub(before));
+        if time < PERIOD && made < ENOUGH {
+            return;
+        }
+        self.counted.set((now, count));
+        let pace = made.saturating_mul(1_000_000_000) / nanos(time).max(1);
+        let most = (1_000_000_000 / PART / cost.max(1)).clamp(1, MOST);
+        let is_enough = |&number: &u32| pace <= most << (2 * number);
+        self.number.set((0..RATES - 1).find(is_enough).unwrap_or(RATES - 1));
+    }
 
-/// Added to that number of tasks, so that some more may come while there are few.
-const FEW_QUEUED: u64 = 128;
+    fn stands_for(&self) -> u64 {
+        stands_for(self.number.get())
+    }
+}
 
-/// What the worker waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sought {
-    Nothing,
-    /// The next poll, and a task that becomes ready until its end.
-    Poll,
-    /// The chosen tick found no task, so the worker sleeps: a task that becomes ready afterwards.
-    Task,
-    /// The poll of the task that is followed.
-    Followed,
+fn stands_for(number: u32) -> u64 {
+    1 << (2 * number)
+}
+
+/// How many come before the next one that is chosen, if one of so many is.
+fn draw(rng: &mut Rng, one_of: u64) -> u64 {
+    rng.below(2 * one_of as usize - 1) as u64
+}
+
+/// Which spawns are followed.
+pub(super) struct Spawns {
+    rng: Rng,
+    /// How fast they come. Of those of a worker, the pace of its polls tells.
+    rate: Rate,
+    /// The number of the next one.
+    pub(super) next: u64,
+    /// The number of the last one.
+    last: Option<u64>,
+    /// When the burst began that it is in, and how many have been chosen in it.
+    burst: (Instant, u32),
+}
+
+impl Spawns {
+    pub(super) fn new(seed: u64) -> Self {
+        Self {
+            rng: Rng::new(seed),
+            rate: Rate::new(0),
+            next: 0,
+            last: None,
+            burst: (clock::now(), 0),
+        }
+    }
+
+    /// The `number`th spawn comes, on any thread. Returns for how many it stands if it is to be followed:
+    /// those since the last one.
+    pub(super) fn spawned(&mut self, number: u64) -> Option<u64> {
+        if number < self.next {
+            return None;
+        }
+        let now = clock::now();
+        self.rate.count(now, number, 0);
+        self.follow(number, now, self.rate.stands_for())
+    }
+
+    fn follow(&mut self, number: u64, now: Instant, one_of: u64) -> Option<u64> {
+        if now.saturating_duration_since(self.burst.0) > BURST {
+            self.burst = (now, 0);
+        }
+        self.burst.1 += 1;
+        let one_of = one_of << (self.burst.1 / MANY).min(16);
+        self.next = number + 1 + draw(&mut self.rng, one_of);
+        let last = self.last.replace(number).unwrap_or(number - 1);
+        Some(number - last)
+    }
 }
 
 pub(super) struct Samples {
     histograms: Arc<Histograms>,
-    sought: Cell<Sought>,
-    /// The number of polls after which the next sample comes.
+    rate: Rate,
+    /// The worker reports its polls, until one is chosen.
+    is_on: Cell<bool>,
+    /// After this number of polls the next one is chosen. 0: the tick has come that was chosen for it.
     target: Cell<u64>,
-    /// It is drawn anew if it has not come by then.
-    late: Cell<Instant>,
-    /// When a sample was drawn last, and how many polls the worker had made.
-    drawn: Cell<(Instant, u64)>,
-    /// How long the worker has lately taken, in nanoseconds, and for how many polls.
-    pace: Cell<(u64, u64)>,
+    /// The number of the rate by which it was drawn.
+    drawn: Cell<u32>,
     rng: RefCell<Rng>,
+    /// What a part of a sample takes, in nanoseconds: mostly the least that was measured.
+    cost: Cell<u64>,
     /// How many polls the worker had made when one was timed last.
     timed_at: Cell<u64>,
-    /// How many polls it had made when a task's wait was counted last.
-    counted_at: Cell<u64>,
-    /// The task that is followed, and since when it is ready.
-    followed: Cell<Option<(TaskId, Instant)>>,
-    /// How many tasks it was chosen from.
-    candidates: Cell<u64>,
-    /// The numbers of polls at which its worker began to follow it, and gives it up.
-    from: Cell<u64>,
-    until: Cell<u64>,
-    /// The number of polls before which no task is followed.
-    next: Cell<u64>,
+    /// The task whose poll is under way and was chosen.
+    chosen: Cell<Option<TaskId>>,
+    spawns: RefCell<Spawns>,
 }
 
 impl Samples {
     /// `polls`: those that earlier workers have made in the slot, and counted.
     pub(super) fn new(histograms: Arc<Histograms>, worker: usize, polls: u64) -> Self {
-        let now = clock::now();
         Self {
             histograms,
-            sought: Cell::new(Sought::Nothing),
-            target: Cell::new(u64::MAX),
-            late: Cell::new(now + PERIOD),
-            drawn: Cell::new((now, polls)),
-            pace: Cell::new((0, 0)),
+            rate: Rate::new(polls),
+            // Until the pace is known each is measured.
+            is_on: Cell::new(true),
+            target: Cell::new(0),
+            drawn: Cell::new(0),
             rng: RefCell::new(Rng::new(worker as u64)),
+            cost: Cell::new(0),
             timed_at: Cell::new(polls),
-            counted_at: Cell::new(polls),
-            followed: Cell::new(None),
-            candidates: Cell::new(0),
-            from: Cell::new(0),
-            until: Cell::new(0),
-            next: Cell::new(0),
+            chosen: Cell::new(None),
+            spawns: RefCell::new(Spawns::new(worker as u64)),
         }
     }
 
     pub(super) fn is_on(&self) -> bool {
-        self.sought.get() != Sought::Nothing
+        self.is_on.get()
     }
 
-    /// Draws the next sample at `now`, after `polls` polls; candidates start at poll `first`.
-    #[cold]
-    fn draw(&self, now: Instant, polls: u64, first: u64) {
-        let (since, before) = self.drawn.replace((now, polls));
-        let passed = nanos(now.saturating_duration_since(since));
-        let add = |sum: u64, more: u64| (sum - sum / FORGOTTEN).saturating_add(more);
-        let (time, made) = if now < self.late.get() { self.pace.get() } else { (0, 0) };
-        let (time, made) = (add(time, passed), add(made, polls - before));
-        self.pace.set((time, made));
-        let mean = u128::from(made) * PERIOD.as_nanos() / u128::from(time.max(1));
-        let mean = mean.clamp(1, u128::from(MOST_POLLS)) as usize;
-        self.target.set(first + self.rng.borrow_mut().below(2 * mean) as u64);
-        self.late.set(now + LATE * PERIOD);
+    /// Whether the poll that is under way is timed.
+    pub(super) fn is_timed(&self) -> bool {
+        self.chosen.get().is_some()
     }
 
-    /// A task has become ready.
-    pub(super) fn ready(&self, task: TaskId, now: Instant) {
-        if !matches!(self.sought.get(), Sought::Poll | Sought::Task) {
-            return;
-        }
-        let candidates = self.candidates.get() + 1;
-        self.candidates.set(candidates);
-        // Each of them is as likely to be the one in the end.
-        if self.rng.borrow_mut().below(candidates as usize) == 0 {
-            self.followed.set(Some((task, now)));
-        }
+    /// A fair turn has come after `polls` polls.
+    pub(super) fn fair_turn(&self, now: Instant, polls: u64) {
+        self.rate.count(now, polls, WHOLE * self.cost.get());
     }
 
-    /// The worker goes to sleep. Its queues are empty, so a task that was followed is not here.
-    pub(super) fn slept(&self, polls: u64) {
-        match self.sought.get() {
-            Sought::Poll if self.followed.get().is_none() => self.sought.set(Sought::Task),
-            Sought::Followed | Sought::Poll => self.end_following(polls),
-            Sought::Task | Sought::Nothing => {}
-        }
+    fn draw(&self, polls: u64) {
+        self.drawn.set(self.rate.number.get());
+        self.target.set(polls + draw(&mut self.rng.borrow_mut(), self.rate.stands_for()));
     }
 
-    /// A poll of `task` begins, after `polls` others.
-    pub(super) fn poll_begins(&self, task: TaskId, now: Instant, polls: u64) {
-        let Some((followed, since)) = self.followed.get() else { return };
-        if task != followed {
-            return;
-        }
-        // This poll is counted, too.
-        let polls = polls + 1;
-        if polls >= self.next.get() {
-            let times = polls - self.counted_at.replace(polls);
-            self.histograms.latencies.add(now.saturating_duration_since(since), times);
-        }
-        if self.sought.get() == Sought::Poll {
-            // This poll is the chosen one as well. What it makes ready comes too late.
-            self.followed.set(None);
-            self.candidates.set(0);
-        } else {
-            self.end_following(polls);
-        }
-    }
-
-    /// A poll has taken `time`, the last of `polls`; `queued` tasks wait.
-    pub(super) fn poll_ends(&self, time: Duration, polls: u64, queued: usize) {
-        match self.sought.get() {
-            Sought::Nothing => return,
-            Sought::Poll => {
-                let times = polls - self.timed_at.replace(polls);
-                if time < RARE_POLL {
-                    self.histograms.poll_times.add(time, times);
-                }
-            }
-            Sought::Task => {}
-            Sought::Followed => {
-                if polls >= self.until.get() {
-                    self.end_following(polls);
-                }
-                return;
-            }
-        }
-        if self.followed.get().is_none() || polls < self.next.get() {
-            return self.end_following(polls);
-        }
-        self.sought.set(Sought::Followed);
-        self.from.set(polls);
-        self.until.set(polls + GONE_AFTER * (queued as u64 + FEW_QUEUED));
-    }
-
-    /// In a fair turn after `polls` polls: chooses one of the `interval` ticks until the next fair turn, if
-    /// the sample is among them.
-    pub(super) fn fair_turn(&self, now: Instant, polls: u64, interval: u32) -> Option<u32> {
+    /// After `polls` polls: chooses one of the next `ticks` ticks, if the next sample is among them.
+    ///
+    /// Ticks that find no task make no poll: then the sample comes somewhat earlier than it was drawn, or
+    /// later if the chosen tick finds none. Rejected: to draw ticks. A worker that sleeps often does not make
+    /// all that its fair turns foresee.
+    pub(super) fn choose_tick(&self, polls: u64, ticks: u32) -> Option<u32> {
         if self.is_on() {
             return None;
         }
-        match self.target.get().checked_sub(polls) {
-            Some(chosen) if chosen < u64::from(interval) => {
-                self.draw(now, polls, polls + chosen + 1);
-                return Some(chosen as u32);
-            }
-            Some(_) if now < self.late.get() => {}
-            // Or the last sample lasted until now.
-            _ => self.draw(now, polls, polls),
+        let left = self.target.get().checked_sub(polls);
+        // If it is that far away, it was drawn when the runtime made more polls.
+        if left.is_none_or(|left| left >= 2 * self.rate.stands_for()) {
+            self.draw(polls);
         }
-        None
+        let chosen = self.target.get() - polls;
+        (chosen < u64::from(ticks)).then_some(chosen as u32)
     }
 
     /// The chosen tick has come.
     pub(super) fn begin(&self) {
-        self.sought.set(Sought::Poll);
+        self.is_on.set(true);
+        self.target.set(0);
     }
 
-    fn end_following(&self, polls: u64) {
-        if self.sought.get() == Sought::Followed {
-            self.next.set(polls + GAP * (polls - self.from.get()));
+    /// The worker has slept: the chosen tick has found no task. One of the next polls is chosen instead, and
+    /// not always the first, which would prefer tasks that end a sleep.
+    pub(super) fn slept(&self, polls: u64) {
+        if self.is_on() && self.target.get() == 0 {
+            self.target.set(polls + self.rng.borrow_mut().below(AFTER_SLEEP) as u64);
         }
-        self.sought.set(Sought::Nothing);
-        self.followed.set(None);
-        self.candidates.set(0);
+    }
+
+    /// The number of the next spawn that is followed.
+    pub(super) fn next_spawn(&self) -> u64 {
+        self.spawns.borrow().next
+    }
+
+    /// The worker's `number`th spawn comes. As [`Spawns::spawned`].
+    pub(super) fn spawned(&self, number: u64) -> Option<u64> {
+        let mut spawns = self.spawns.borrow_mut();
+        if number < spawns.next {
+            return None;
+        }
+        spawns.follow(number, clock::now(), self.rate.stands_for())
+    }
+
+    /// A part of a sample has taken so many nanoseconds. If the system has taken the processor away in it,
+    /// that says nothing, and if everything takes longer from now on, all the next ones say so.
+    fn measured(&self, cost: u64) {
+        let before = self.cost.get();
+        let risen = before + before / 8 + 1;
+        self.cost.set(if before == 0 { cost } else { cost.min(risen) });
+    }
+
+    /// A poll of `task` begins, after `polls` others. Returns the number of the rate if it is chosen.
+    pub(super) fn poll_begins(&self, task: TaskId, polls: u64) -> Option<u32> {
+        let is_chosen = self.is_on() && polls >= self.target.get();
+        self.chosen.set(is_chosen.then_some(task));
+        is_chosen.then_some(self.drawn.get())
+    }
+
+    /// A poll of `task` begins that is followed under that number. Returns whether it is followed on.
+    pub(super) fn polls_followed(&self, task: TaskId, number: u32) -> bool {
+        if let Some((since, stands)) = followed::polled(task) {
+            let time = clock::now().saturating_duration_since(since);
+            self.histograms.latencies.add(time, stands.unwrap_or(stands_for(number)));
+            return false;
+        }
+        // The poll for which it was chosen just now.
+        self.chosen.get() == Some(task)
+    }
+
+    /// The chosen poll has ended `now` and has taken `time`, the last of `polls`.
+    pub(super) fn poll_ends(&self, now: Instant, time: Duration, polls: u64) {
+        self.chosen.set(None);
+        let times = polls - self.timed_at.replace(polls);
+        if time < RARE_POLL {
+            self.histograms.poll_times.add(time, times);
+        }
+        // If there are few polls, the worker goes on to report them.
+        self.draw(polls);
+        self.is_on.set(self.drawn.get() <= REPORTED);
+        self.measured(nanos(clock::now().saturating_duration_since(now)));
     }
 }
 
@@ -246,24 +298,48 @@ mod tests {
         let mut polls = 0;
         for _ in 0..3 {
             let samples = Samples::new(histograms.clone(), 0, polls);
-            samples.target.set(polls + 1_000);
             for tick in 0..10_000 {
-                if tick % INTERVAL == 0 {
-                    let chosen = samples.fair_turn(clock::now(), polls, INTERVAL);
-                    if chosen.is_some() {
-                        samples.begin();
-                    }
+                if tick % INTERVAL == 0 && samples.choose_tick(polls, INTERVAL).is_some() {
+                    samples.begin();
                 }
-                let task = TaskId::next();
-                samples.ready(task, clock::now());
-                samples.poll_begins(task, clock::now(), polls);
+                let chosen = samples.poll_begins(TaskId::next(), polls);
                 polls += 1;
-                samples.poll_ends(Duration::from_micros(1), polls, 0);
+                if chosen.is_some() {
+                    samples.poll_ends(clock::now(), Duration::from_micros(1), polls);
+                }
             }
         }
-        let all = [&histograms.poll_times, &histograms.latencies];
-        let [times, waits] = all.map(|it| it.read().buckets.iter().sum::<u64>());
+        let times: u64 = histograms.poll_times.read().buckets.iter().sum();
         assert!((1..=polls).contains(&times), "{times} of {polls}");
-        assert!((1..=polls).contains(&waits), "{waits} of {polls}");
+    }
+
+    #[test]
+    fn the_rate_follows_the_pace() {
+        let (rate, begin) = (Rate::new(0), clock::now());
+        let mut polls = 0;
+        let mut at = |second, per_second| {
+            polls += per_second;
+            rate.count(begin + Duration::from_secs(second), polls, 0);
+            rate.stands_for()
+        };
+        assert_eq!(at(1, 0), 1);
+        assert_eq!(at(2, MOST), 1);
+        assert_eq!(at(3, 10 * MOST), 16);
+        assert_eq!(at(4, 100 * MOST), 256);
+        assert_eq!(at(5, 1 << 40), 4_096);
+        assert_eq!(at(6, 100), 1);
+    }
+
+    /// Whatever the bursts are, the spawns that are followed stand for all, and a burst has few of them.
+    #[test]
+    fn spawns_that_are_followed_stand_for_all() {
+        let mut spawns = Spawns::new(1);
+        let all = 1 << 20;
+        let mut followed = 0;
+        let stood: u64 =
+            (1..=all).filter_map(|number| spawns.spawned(number)).inspect(|_| followed += 1).sum();
+        assert!(stood <= all && stood > all / 2, "{stood}");
+        assert!(followed < all / 16, "{followed}");
+        assert_eq!(spawns.spawned(spawns.next - 1), None);
     }
 }

@@ -10,7 +10,7 @@ use super::simulation::Simulation;
 use crate::engine::scheduler::{TaskEvent, WorkerProbe};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::task::header::FutureType;
-use crate::engine::task::{Polled, RunningTask};
+use crate::engine::task::{Polled, RunningTask, TaskId};
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
@@ -49,9 +49,19 @@ impl WorkerObserver {
         }
     }
 
-    /// Whether times are of use. A simulation has its own: each reading of the clock would be a step of it.
+    /// Whether each poll, wake and spawn of the worker is reported.
+    fn reports_all(&self) -> bool {
+        self.has_ring() || self.simulation.is_there()
+    }
+
+    fn has_ring(&self) -> bool {
+        self.ring.borrow().is_some()
+    }
+
+    /// Whether the times of the poll under way are of use. A simulation has its own: each reading of the
+    /// clock would be a step of it.
     fn is_timed(&self) -> bool {
-        self.samples.is_on() || self.ring.borrow().is_some()
+        self.samples.is_timed() || self.has_ring()
     }
 
     /// Whether the worker writes to the recording that is under way.
@@ -63,7 +73,11 @@ impl WorkerObserver {
 
 impl WorkerProbe for WorkerObserver {
     fn is_on(&self) -> bool {
-        self.is_timed() || self.simulation.is_there()
+        self.samples.is_on() || self.reports_all()
+    }
+
+    fn next_spawn(&self) -> u64 {
+        if self.reports_all() { 0 } else { self.samples.next_spawn() }
     }
 
     /// Takes part in the recording that is under way.
@@ -76,8 +90,12 @@ impl WorkerProbe for WorkerObserver {
         }
     }
 
-    fn fair_turn(&self, now: Instant, polls: u64, interval: u32) -> Option<u32> {
-        self.samples.fair_turn(now, polls, interval)
+    fn fair_turn(&self, now: Instant, polls: u64) {
+        self.samples.fair_turn(now, polls);
+    }
+
+    fn choose_tick(&self, polls: u64, ticks: u32) -> Option<u32> {
+        self.samples.choose_tick(polls, ticks)
     }
 
     fn chosen_tick(&self) {
@@ -90,40 +108,38 @@ impl WorkerProbe for WorkerObserver {
             // A panic is recorded also in the step in which the recording has begun.
             return self.recorder.happened_outside(Event::of(event));
         }
-        if !self.is_timed() {
-            return;
+        if self.has_ring() {
+            let now = clock::now();
+            self.push(now, now, |_| Event::of(event));
         }
-        let now = clock::now();
-        if let TaskEvent::Woken(task) = event {
-            self.samples.ready(task.id(), now);
-        }
-        self.push(now, now, |_| Event::of(event));
     }
 
-    fn spawned(&self, task: RunningTask, future: FutureType) {
+    fn spawned(&self, task: RunningTask, future: FutureType, number: u64) -> Option<u64> {
         self.simulation.spawned(task, future);
-        if !self.is_timed() {
-            return;
+        if self.has_ring() {
+            let now = clock::now();
+            self.push(now, now, |_| Event::Spawn(task));
         }
-        let now = clock::now();
-        self.samples.ready(task.id(), now);
-        self.push(now, now, |_| Event::Spawn(task));
+        self.samples.spawned(number)
     }
 
     /// The clock is not read where the last poll ended: a wake may have come since, and the poll that it
     /// leads to is found by the times of both.
-    fn poll_begins(&self, task: RunningTask, polls: u64) {
+    fn poll_begins(&self, task: RunningTask, polls: u64) -> Option<u32> {
         self.simulation.poll_begins(task);
-        if !self.is_timed() {
-            return;
+        let number = self.samples.poll_begins(task.id(), polls);
+        if self.is_timed() {
+            self.polled_at.set(clock::now());
         }
-        let now = clock::now();
-        self.polled_at.set(now);
-        self.samples.poll_begins(task.id(), now, polls);
+        number
+    }
+
+    fn polls_followed(&self, task: TaskId, number: u32) -> bool {
+        self.samples.polls_followed(task, number)
     }
 
     #[cold]
-    fn poll_ends(&self, task: RunningTask, outcome: Polled, polls: u64, queued: usize) {
+    fn poll_ends(&self, task: RunningTask, outcome: Polled, polls: u64) {
         if self.is_timed() {
             let (since, now) = (self.polled_at.get(), clock::now());
             if self.records() {
@@ -131,7 +147,9 @@ impl WorkerProbe for WorkerObserver {
             } else {
                 self.ring.replace(None);
             }
-            self.samples.poll_ends(now.saturating_duration_since(since), polls, queued);
+            if self.samples.is_timed() {
+                self.samples.poll_ends(now, now.saturating_duration_since(since), polls);
+            }
         }
         self.simulation.poll_ends(task, outcome);
     }

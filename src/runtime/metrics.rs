@@ -172,7 +172,7 @@ impl RuntimeMetrics {
         BUCKETS
     }
 
-    /// Returns which times are counted in `bucket`. Each is at most a quarter longer than it begins; the
+    /// Returns which times are counted in `bucket`. Each is at most an eighth longer than it begins; the
     /// first one begins at zero, and the last one has no end.
     ///
     /// # Panics
@@ -185,9 +185,9 @@ impl RuntimeMetrics {
     /// Returns how many polls of `worker` have taken as long as `bucket` says, as far as is known. 0 for a
     /// worker or a bucket that does not exist.
     ///
-    /// The polls of a worker are not timed one by one, which would cost more than many of them. One at a
-    /// time, some 100 per second, is chosen at random, and counts for all since the last one. Long polls (at
-    /// the time of writing, of 17 ms and more) do not count in this way: each of them is seen from the
+    /// The polls are not timed one by one if there are many (at the time of writing, more than 1,000 per
+    /// second of one worker), which would cost more than some of them take. Then some hundred per second are
+    /// chosen at random, and each counts for all of its worker since the last one. Long polls (at the time of writing, of 17 ms and more) do not count in this way: each of them is seen from the
     /// outside and counted once, some milliseconds after its end, with a time that may be wrong by the same.
     /// So one of about that length may be counted in both ways or in none. A poll that [blocks in
     /// place](crate::task::block_in_place) for that long is not counted.
@@ -230,10 +230,15 @@ impl RuntimeMetrics {
     /// Returns for how many polls of `worker` the task has waited as long as `bucket` says, from its wake or
     /// its spawn on. 0 for a worker or a bucket that does not exist.
     ///
-    /// These are estimates: one task at a time, some 100 per second, is chosen from those that become
-    /// ready at the worker, by its tasks, or by events and timers that it fetches. If this worker polls it,
-    /// its wait counts for all polls since the last one that was counted. The waits of tasks that other
-    /// workers have stolen, and of those that other threads have woken, are not known.
+    /// It does not matter what has woken the task, and on which thread, nor which worker polls it. If a task
+    /// is woken while it is polled, it is ready from the end of that poll on. A task that yields waits for
+    /// nothing, and is not counted. Nor are tasks that no worker polls, such as those of a
+    /// [`LocalSet`](crate::task::LocalSet).
+    ///
+    /// Each wait is measured while a worker makes few polls (at the time of writing, 1,000 per second). If
+    /// there are more, a sample of some hundred per second is, chosen at random, and each of them counts for
+    /// as many as it stands for. While a worker is held up for some milliseconds, each wait of a task that
+    /// other threads wake is measured all the same, because the longest are among these.
     pub fn schedule_latency_histogram_bucket_count(&self, worker: usize, bucket: usize) -> u64 {
         self.handle.observer().map_or(0, |observer| observer.bucket_counts(worker, bucket)[1])
     }

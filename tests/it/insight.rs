@@ -12,6 +12,7 @@ mod dumps;
 mod flight_recorder;
 #[cfg(unix)]
 mod flight_signals;
+mod latencies;
 mod live;
 mod page;
 mod page_variable;

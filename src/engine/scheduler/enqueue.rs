@@ -33,7 +33,6 @@
 #![allow(unsafe_code)]
 
 use super::idle::Search;
-use super::probe::TaskEvent;
 use super::shared::Shared;
 use super::slots::{Deques, Slot};
 use super::worker::Worker;
@@ -228,7 +227,7 @@ impl Dispatcher {
     }
 
     pub(super) fn woken(&self, task: Hot) {
-        self.shared.report_outside(|| TaskEvent::Woken(task.identity()));
+        self.shared.report_outside(&task);
         self.shared.enqueue(Pusher::Dispatcher(&self.chains), task);
     }
 
@@ -385,7 +384,7 @@ impl Shared {
     /// a root future may block its thread next.
     pub(super) fn spawned_outside(&self, task: Hot) {
         // Ordering: Relaxed, the fence below publishes it.
-        self.foreign.spawned.fetch_add(1, Ordering::Relaxed);
+        let number = self.foreign.spawned.fetch_add(1, Ordering::Relaxed) + 1;
         // Ordering: SeqCst fence, Dekker with `worker_ends`: here, count, fence, read `closed`; there, read
         // `closed`, fence, look for tasks and at the counts. A caller that finds the runtime open is seen by
         // the last worker, which does not end before it has found the task.
@@ -393,8 +392,9 @@ impl Shared {
         if self.shutdown.is_closed() {
             self.cancel(task);
         } else {
-            if self.size.is_observed() {
-                self.report_spawn(task.identity(), task.future_type());
+            // Ordering: Relaxed: a stale number reports one spawn too few or too many.
+            if number >= self.foreign.next_reported.load(Ordering::Relaxed) {
+                self.report_spawn(&task, number);
             }
             self.enqueue(Pusher::Other(OutsideReason::Spawned), task);
         }
@@ -425,7 +425,7 @@ unsafe impl Schedule for Shared {
     }
 
     fn schedule_from_anywhere(self: Arc<Self>, task: Hot) {
-        self.report_outside(|| TaskEvent::Woken(task.identity()));
+        self.report_outside(&task);
         self.enqueue(Pusher::Other(OutsideReason::Woken), task);
     }
 }

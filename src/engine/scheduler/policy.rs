@@ -199,9 +199,16 @@ impl Policy {
         self.has_slept.take()
     }
 
-    /// In a fair turn: chooses a tick behind this one, the `chosen`th.
+    /// How many ticks come before the next fair turn; 0 if one of them is chosen already.
+    pub(super) fn ticks_left(&self) -> u32 {
+        if self.after_chosen.get() == 0 { self.until_fair.get() } else { 0 }
+    }
+
+    /// Chooses a tick behind this one, the `chosen`th, which comes before the next fair turn. None has been
+    /// chosen there yet.
     pub(super) fn choose_tick(&self, chosen: u32) {
-        let after = self.interval() - chosen;
+        debug_assert_eq!(self.after_chosen.get(), 0);
+        let after = self.until_fair.get() + 1 - chosen;
         self.after_chosen.set(after);
         self.until_fair.set(self.until_fair.get() - after);
         self.counted_from.set(self.counted_from.get() - after);

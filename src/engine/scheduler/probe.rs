@@ -6,14 +6,16 @@
 //!
 //! | a worker reports | when |
 //! |---|---|
-//! | its fair turns, and a tick that its probe has chosen in one | always |
-//! | polls, wakes, spawns, sleeps and rounds of the driver | while [`WorkerProbe::is_on`] |
+//! | its fair turns, and ticks that its probe has chosen | always |
+//! | the spawns that its probe has chosen, and polls of tasks that it follows | always |
+//! | polls, wakes, sleeps and rounds of the driver | while [`WorkerProbe::is_on`] |
 //! | each step | from `Shared::begin_observation` to `Shared::end_observation` |
 //! | panics of tasks | as above |
 //!
-//! Other threads report wakes, spawns and panics from `begin_observation` to `end_observation`. A worker that
-//! blocks in place is such a thread meanwhile. The watchdog reports each of its looks, and polls that last
-//! long while no regular worker is free. What a look finds, the probe reads by `Shared::worker_entries`.
+//! Other threads report spawns that the probe has chosen, and wakes, spawns and panics from
+//! `begin_observation` to `end_observation`. A worker that blocks in place is such a thread meanwhile. The
+//! watchdog reports each of its looks, and polls that last long while no regular worker is free. What a look
+//! finds, the probe reads by `Shared::worker_entries`.
 //!
 //! # What it costs
 //!
@@ -27,7 +29,7 @@ use super::brake::CpuBudget;
 use super::shared::Shared;
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::header::FutureType;
-use crate::engine::task::{Polled, RunningTask};
+use crate::engine::task::{Polled, RunningTask, TaskId};
 use std::time::{Duration, Instant};
 
 /// Observes one scheduler. Any thread may call [`Probe::happened_outside`], also in a poll, so that method
@@ -41,8 +43,14 @@ pub(crate) trait Probe: Send + Sync {
     /// Something has happened on a thread that is no worker of this scheduler.
     fn happened_outside(&self, event: TaskEvent);
 
-    /// Such a thread has spawned a task.
-    fn spawned_outside(&self, task: RunningTask, future: FutureType);
+    /// Such a thread has spawned a task, the `number`th of those outside. Returns which of them is reported
+    /// next, at the latest, and for how many spawns this one stands if it is to be followed.
+    fn spawned_outside(
+        &self,
+        task: RunningTask,
+        future: FutureType,
+        number: u64,
+    ) -> (u64, Option<u64>);
 
     /// The watchdog has looked at all workers. It looks every 0.5 to 4 ms while a worker is busy, and less
     /// often or not at all while none is.
@@ -70,33 +78,45 @@ pub(crate) enum AfterReport {
 /// Observes one worker, on the worker's thread. `polls` is always the number of polls that have begun in the
 /// worker's slot.
 pub(crate) trait WorkerProbe {
-    /// Whether the worker reports polls, wakes, spawns, sleeps and rounds of the driver from now on. The
-    /// worker asks after each of the calls that may change it, which are those that return nothing.
+    /// Whether the worker reports polls, wakes, sleeps and rounds of the driver from now on. The worker asks
+    /// after each of the other calls but [`WorkerProbe::fair_turn`] and [`WorkerProbe::choose_tick`].
     fn is_on(&self) -> bool;
+
+    /// From which number on the worker reports spawns. The worker asks when it asks for `is_on`.
+    fn next_spawn(&self) -> u64;
 
     /// A step begins. The scheduler is observed, or an observation has just ended, or the number of workers
     /// is being changed.
     fn step(&self);
 
-    /// A fair turn has come, and the next one is `interval` ticks away. `Some(n)`, with `n` below `interval`:
-    /// the worker calls [`WorkerProbe::chosen_tick`] before the `n`th tick from here. It does not if a sleep
-    /// comes first after which the interval is shorter.
-    fn fair_turn(&self, now: Instant, polls: u64, interval: u32) -> Option<u32>;
+    /// A fair turn has come.
+    fn fair_turn(&self, now: Instant, polls: u64);
 
-    /// The tick comes that the last fair turn has chosen.
+    /// A fair turn has come, or the poll of a chosen tick has ended, after `polls` polls, and so many ticks
+    /// come before the next fair turn. `Some(n)`, with `n` below `ticks`: the worker calls
+    /// [`WorkerProbe::chosen_tick`] before the `n`th tick from here. It does not if a sleep comes first after
+    /// which the interval is shorter.
+    fn choose_tick(&self, polls: u64, ticks: u32) -> Option<u32>;
+
+    /// The tick comes that was chosen.
     fn chosen_tick(&self);
 
     /// Something has happened on this worker's thread: in a poll, in a waker, in a hook, or in a destructor.
     fn happened(&self, event: TaskEvent);
 
-    /// The worker has spawned a task.
-    fn spawned(&self, task: RunningTask, future: FutureType);
+    /// The worker's slot has spawned a task, its `number`th. Returns for how many spawns this one stands if
+    /// it is to be followed.
+    fn spawned(&self, task: RunningTask, future: FutureType, number: u64) -> Option<u64>;
 
-    /// A poll of `task` begins, and is not among `polls` yet.
-    fn poll_begins(&self, task: RunningTask, polls: u64);
+    /// A poll of `task` begins, and is not among `polls` yet. Returns the number, below 7, under which the
+    /// task is to be followed to its next poll.
+    fn poll_begins(&self, task: RunningTask, polls: u64) -> Option<u32>;
+
+    /// A poll of a task begins that is followed under that number. Returns whether it is followed on.
+    fn polls_followed(&self, task: TaskId, number: u32) -> bool;
 
     /// The poll of `task` has ended, and is among `polls`.
-    fn poll_ends(&self, task: RunningTask, outcome: Polled, polls: u64, queued: usize);
+    fn poll_ends(&self, task: RunningTask, outcome: Polled, polls: u64);
 
     /// The worker has slept.
     fn slept(&self, since: Instant, now: Instant, polls: u64);

@@ -13,7 +13,7 @@ use crate::engine::queue::injector::Injector;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::current::Running;
-use crate::engine::task::header::{Completer, FutureType, Hot, RegistryKey};
+use crate::engine::task::header::{Completer, Hot, RegistryKey};
 use crate::engine::task::hooks::TaskHooks;
 use crate::engine::task::registry::ListEntry;
 use crate::engine::task::{RunningTask, TaskId};
@@ -177,6 +177,8 @@ impl Shared {
         }
         let begun = begin(self.slots.high().max(self.size.staying()));
         self.size.set_observed(true);
+        // Ordering: Relaxed: as for `is_observed`, an old answer is one spawn that is not reported.
+        self.foreign.next_reported.store(0, Ordering::Relaxed);
         Some(begun)
     }
 
@@ -188,24 +190,49 @@ impl Shared {
         }
     }
 
-    /// Reports what has happened on a thread that is no worker, if the scheduler is being observed.
+    /// Reports that a thread that is no worker has woken `task`, if the scheduler is being observed, and
+    /// follows the task if a worker is stuck.
     #[inline]
-    pub(super) fn report_outside(&self, event: impl FnOnce() -> TaskEvent) {
-        if self.size.is_observed() {
-            self.report_event(event());
+    pub(super) fn report_outside(&self, task: &Hot) {
+        if self.size.reports_wakes() {
+            self.report_wake(task);
         }
     }
 
-    /// Reports a spawn on such a thread, in the same case.
     #[cold]
     #[inline(never)]
-    pub(super) fn report_spawn(&self, task: RunningTask, future: FutureType) {
-        if let Some(probe) = self.probe.get() {
-            probe.spawned_outside(task, future);
+    fn report_wake(&self, task: &Hot) {
+        if self.size.follows_wakes() {
+            task.follow_queued(Some(1));
+        }
+        if self.size.is_observed() {
+            self.report_event(TaskEvent::Woken(task.identity()));
         }
     }
 
-    /// As [`Shared::report_outside`], if the caller knows that the scheduler is being observed.
+    /// Says whether each wake from a thread that is no worker is followed to its poll. While a worker is
+    /// stuck, those may be the longest waits, and too few for a sample.
+    pub(crate) fn follow_wakes(&self, follow: bool) {
+        self.size.follow_wakes(follow);
+    }
+
+    /// Reports the `number`th spawn on such a thread.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn report_spawn(&self, task: &Hot, number: u64) {
+        let Some(probe) = self.probe.get() else {
+            // Ordering: Relaxed, as below.
+            return self.foreign.next_reported.store(u64::MAX, Ordering::Relaxed);
+        };
+        let (next, stands_for) = probe.spawned_outside(task.identity(), task.future_type(), number);
+        // While the scheduler is observed, every spawn is reported.
+        let next = if self.size.is_observed() { 0 } else { next };
+        // Ordering: Relaxed, as where it is read.
+        self.foreign.next_reported.store(next, Ordering::Relaxed);
+        task.follow_queued(stands_for);
+    }
+
+    /// Reports what has happened on a thread that is no worker. The scheduler is being observed.
     #[cold]
     pub(super) fn report_event(&self, event: TaskEvent) {
         if let Some(probe) = self.probe.get() {

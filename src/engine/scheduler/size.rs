@@ -1,8 +1,13 @@
 //! How many workers there are and should be, and whether they report their steps.
 
 use super::slots::Remaining;
-use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use crossbeam_utils::CachePadded;
+
+/// Workers report their steps, and other threads what they do.
+const OBSERVED: u8 = 1;
+/// A worker is stuck, and the waits of the tasks that other threads wake are measured one by one.
+const WAKES_FOLLOWED: u8 = 2;
 
 pub(super) struct PoolSize {
     /// How many workers there should be. Written under the lock of the threads.
@@ -28,8 +33,8 @@ struct Staying {
     /// The same while the scheduler is not observed, and 0 while it is: so one comparison tells a worker that
     /// it has nothing to do but to go on.
     unobserved: AtomicUsize,
-    /// Workers report their steps: see probe.rs.
-    is_observed: AtomicBool,
+    /// Who reports what: see probe.rs. [`OBSERVED`] and [`WAKES_FOLLOWED`].
+    reports: AtomicU8,
 }
 
 impl PoolSize {
@@ -39,7 +44,7 @@ impl PoolSize {
             staying: CachePadded::new(Staying {
                 count: AtomicUsize::new(0),
                 unobserved: AtomicUsize::new(0),
-                is_observed: AtomicBool::new(false),
+                reports: AtomicU8::new(0),
             }),
             alive: AtomicUsize::new(0),
             blocked_in_place: AtomicUsize::new(0),
@@ -138,13 +143,13 @@ impl PoolSize {
     /// Says how many workers there should be with the spares. As for [`PoolSize::set_regular`].
     pub(super) fn set_staying(&self, count: usize) {
         // Ordering: Relaxed, the caller holds the lock of the threads.
-        self.store_staying(count, self.staying.is_observed.load(Ordering::Relaxed));
+        self.store_staying(count, self.is_observed());
     }
 
     /// Says whether workers report their steps; the caller holds the lock of the threads.
     pub(super) fn set_observed(&self, is_observed: bool) {
         // Ordering: Relaxed, as in `set_staying`.
-        self.staying.is_observed.store(is_observed, Ordering::Relaxed);
+        self.set_reports(OBSERVED, is_observed);
         self.store_staying(self.staying(), is_observed);
     }
 
@@ -153,7 +158,37 @@ impl PoolSize {
     pub(super) fn is_observed(&self) -> bool {
         // Ordering: Relaxed: a thread that reads an old answer reports one event too few or too many. Workers
         // read it only for a panic.
-        self.staying.is_observed.load(Ordering::Relaxed)
+        self.staying.reports.load(Ordering::Relaxed) & OBSERVED != 0
+    }
+
+    /// Whether threads that are no workers report wakes, or follow what they wake.
+    #[inline]
+    pub(super) fn reports_wakes(&self) -> bool {
+        // Ordering: Relaxed, as in `is_observed`.
+        self.staying.reports.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether threads that are no workers follow each task that they wake.
+    pub(super) fn follows_wakes(&self) -> bool {
+        // Ordering: Relaxed, as in `is_observed`.
+        self.staying.reports.load(Ordering::Relaxed) & WAKES_FOLLOWED != 0
+    }
+
+    /// Says whether they do.
+    pub(super) fn follow_wakes(&self, follow: bool) {
+        if follow != self.follows_wakes() {
+            self.set_reports(WAKES_FOLLOWED, follow);
+        }
+    }
+
+    fn set_reports(&self, bit: u8, is_set: bool) {
+        let reports = &self.staying.reports;
+        // Ordering: Relaxed, as in `is_observed`. Each bit has a writer of its own.
+        if is_set {
+            reports.fetch_or(bit, Ordering::Relaxed);
+        } else {
+            reports.fetch_and(!bit, Ordering::Relaxed);
+        }
     }
 
     /// The runtime is closed: no worker stays.

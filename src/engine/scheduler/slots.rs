@@ -405,11 +405,13 @@ pub(crate) struct Count(AtomicU64);
 
 impl Count {
     #[inline]
-    pub(crate) fn add(&self, n: u64) {
+    pub(crate) fn add(&self, n: u64) -> u64 {
         // Ordering: Release pairs with `get`'s Acquire: a thread that sees the number sees what was done
         // before it was counted. A load and a store and no RMW: there is one writer at a time. Writers hand
         // over through a lock or a thread's start.
-        self.0.store(self.0.load(Ordering::Relaxed) + n, Ordering::Release);
+        let number = self.0.load(Ordering::Relaxed) + n;
+        self.0.store(number, Ordering::Release);
+        number
     }
 
     pub(crate) fn get(&self) -> u64 {
@@ -452,13 +454,15 @@ impl Remaining {
 /// `Shared::cancel_noted`: it may be a worker.
 pub(super) struct ForeignTasks {
     pub(super) spawned: CachePadded<AtomicU64>,
+    /// The spawn with this number, and all later ones, are reported.
+    pub(super) next_reported: AtomicU64,
     pub(super) completed: CachePadded<AtomicU64>,
 }
 
 impl ForeignTasks {
     pub(super) fn new() -> Self {
         let count = || CachePadded::new(AtomicU64::new(0));
-        Self { spawned: count(), completed: count() }
+        Self { spawned: count(), next_reported: AtomicU64::new(1), completed: count() }
     }
 }
 

@@ -33,8 +33,8 @@ use crate::engine::park::Parker;
 use crate::engine::rng::Rng;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock};
-use crate::engine::task::header::{Cold, Completer, FutureType, Hot, RegistryKey, Runner};
-use crate::engine::task::{Polled, RunningTask};
+use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner};
+use crate::engine::task::{Polled, TaskId};
 use crate::engine::wakers;
 use std::cell::{Cell, RefCell};
 use std::iter;
@@ -60,6 +60,8 @@ pub(crate) struct Worker {
     /// Kept for its memory: the wakers of one round.
     wakes: RefCell<Vec<Waker>>,
     probe: Option<Box<dyn WorkerProbe>>,
+    /// Spawns are reported from this number on.
+    next_spawn: Cell<u64>,
 }
 
 /// The tasks that a group of wakers, which are called together, has woken so far.
@@ -85,8 +87,11 @@ impl Worker {
     pub(super) fn new(shared: Arc<Shared>, index: usize) -> Self {
         let own = OwnQueues::new(&shared, index);
         own.slot.set_leaves_yielded(shared.size.leaves_yielded(index));
+        let probe = shared.probe.get().map(|it| it.worker(index, own.slot.running.polls()));
+        own.flags.set_observed(probe.as_ref().is_some_and(|probe| probe.is_on()));
         Self {
-            probe: shared.probe.get().map(|it| it.worker(index, own.slot.running.polls())),
+            next_spawn: Cell::new(probe.as_ref().map_or(u64::MAX, |probe| probe.next_spawn())),
+            probe,
             own,
             policy: Policy::new(),
             parker: Parker::new(),
@@ -215,9 +220,9 @@ impl Worker {
     // call costs 15 instructions.
     #[inline(always)]
     pub(super) fn spawned(&self, task: Hot) {
-        self.own.slot.stats.spawned.add(1);
-        if self.own.flags.is_observed() {
-            self.report_spawn(task.identity(), task.future_type());
+        let number = self.own.slot.stats.spawned.add(1);
+        if number >= self.next_spawn.get() {
+            self.report_spawn(&task, number);
         }
         self.shared.enqueue(Pusher::Worker(&self.own, Reason::Spawned), task);
     }
@@ -344,17 +349,22 @@ impl Worker {
 impl Worker {
     /// Calls `report` with the worker's probe, if there is one. The call may switch the probe on or off, so
     /// the worker asks afterwards.
-    fn report(&self, report: impl FnOnce(&dyn WorkerProbe, u64)) {
-        if let Some(probe) = self.probe.as_deref() {
-            report(probe, self.own.slot.running.polls());
-            self.own.flags.set_observed(probe.is_on());
-        }
+    fn report<R>(&self, report: impl FnOnce(&dyn WorkerProbe) -> R) -> Option<R> {
+        let probe = self.probe.as_deref()?;
+        let result = report(probe);
+        self.own.flags.set_observed(probe.is_on());
+        self.next_spawn.set(probe.next_spawn());
+        Some(result)
+    }
+
+    fn polls(&self) -> u64 {
+        self.own.slot.running.polls()
     }
 
     #[inline]
     pub(super) fn report_sleep(&self, since: Instant, now: Instant) {
         if self.own.flags.is_observed() {
-            self.report(|probe, polls| probe.slept(since, now, polls));
+            self.report(|probe| probe.slept(since, now, self.polls()));
         }
     }
 
@@ -368,14 +378,16 @@ impl Worker {
 
     #[cold]
     #[inline(never)]
-    fn report_spawn(&self, task: RunningTask, future: FutureType) {
-        self.report(|probe, _| probe.spawned(task, future));
+    fn report_spawn(&self, task: &Hot, number: u64) {
+        let (running, future) = (task.identity(), task.future_type());
+        let stands_for = self.report(|probe| probe.spawned(running, future, number));
+        task.follow_queued(stands_for.flatten());
     }
 
     /// As [`Worker::report_event`], also if the probe is off.
     #[cold]
     pub(super) fn report_observed(&self, event: TaskEvent) {
-        self.report(|probe, _| probe.happened(event));
+        self.report(|probe| probe.happened(event));
     }
 
     /// Calls `wake`, which calls `wakers` wakers, and reports that.
@@ -383,28 +395,43 @@ impl Worker {
         let since = (wakers != 0 && self.own.flags.is_observed()).then(clock::now);
         wake();
         if let Some(since) = since {
-            self.report(|probe, _| probe.round_ended(since, wakers, fired));
+            self.report(|probe| probe.round_ended(since, wakers, fired));
         }
     }
 
-    pub(super) fn report_poll(&self, task: RunningTask) {
-        self.report(|probe, polls| probe.poll_begins(task, polls));
+    pub(super) fn report_poll(&self, task: &Hot) {
+        let running = task.identity();
+        if let Some(number) =
+            self.report(|probe| probe.poll_begins(running, self.polls())).flatten()
+        {
+            // It may have been followed until this poll.
+            if let Some(before) = task.follow(Some(number)) {
+                self.polls_followed(running.id(), before);
+            }
+        }
     }
 
     /// Reports the poll that has just ended, before `running` says so.
     #[cold]
     #[inline(never)]
     pub(super) fn report_poll_end(&self, outcome: Polled) {
-        let queued = self.own.ready.len();
         let task = self.own.slot.running.read().expect("`run` has noted the task");
-        self.report(|probe, polls| probe.poll_ends(task, outcome, polls, queued));
+        self.report(|probe| probe.poll_ends(task, outcome, self.polls()));
+        self.choose_tick(self.policy.ticks_left(), 1);
     }
 
     #[inline]
     pub(super) fn report_fair_turn(&self, now: Instant) {
-        let interval = self.policy.interval();
-        let polls = self.own.slot.running.polls();
-        match self.probe.as_ref().and_then(|probe| probe.fair_turn(now, polls, interval)) {
+        if let Some(probe) = &self.probe {
+            probe.fair_turn(now, self.polls());
+        }
+        self.choose_tick(self.policy.interval(), 0);
+    }
+
+    /// Lets the probe choose one of the `ticks` before the next fair turn, of which `first` is the next.
+    fn choose_tick(&self, ticks: u32, first: u32) {
+        let chosen = self.probe.as_ref().and_then(|it| it.choose_tick(self.polls(), ticks));
+        match chosen.map(|chosen| chosen + first) {
             Some(0) => self.report_chosen_tick(),
             Some(chosen) => self.policy.choose_tick(chosen),
             None => {}
@@ -412,7 +439,7 @@ impl Worker {
     }
 
     pub(super) fn report_chosen_tick(&self) {
-        self.report(|probe, _| probe.chosen_tick());
+        self.report(|probe| probe.chosen_tick());
     }
 }
 
@@ -434,6 +461,11 @@ impl Runner for Worker {
     #[inline]
     fn requeue(&self, task: Hot) {
         self.shared.enqueue(Pusher::Worker(&self.own, Reason::Requeued), task);
+    }
+
+    #[cold]
+    fn polls_followed(&self, task: TaskId, number: u32) -> bool {
+        self.report(|probe| probe.polls_followed(task, number)).unwrap_or(false)
     }
 
     #[inline]

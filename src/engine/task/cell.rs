@@ -55,7 +55,7 @@ use super::join::JoinHandle;
 use super::join_error::{JoinError, Payload};
 use super::origin::{Name, Origin, TaskId};
 use super::state::{Pending, Polled, Start};
-use super::{traced, waker};
+use super::{followed, traced, waker};
 use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::sync_shim::{Arc, UnsafeCell};
 use crate::engine::tokio_note::noted;
@@ -462,14 +462,13 @@ impl Hot {
         header.link.set_note(None);
         let polled = match header.state.start() {
             Start::Poll => self.poll(),
-            Start::Trace => {
-                let (data, future) = (self.0.as_ptr().cast_const().cast(), header.vtable.type_name);
-                traced::poll(header.id, data, future(), &mut || self.poll_traced())
-            }
-            Start::Cancel => {
-                self.cancel(runner);
-                return Polled::Ready;
-            }
+            start => match self.poll_otherwise(start, runner) {
+                Some(polled) => polled,
+                None => {
+                    self.cancel(runner);
+                    return Polled::Ready;
+                }
+            },
         };
         match polled {
             Polled::Ready => {
@@ -489,12 +488,41 @@ impl Hot {
             // Another thread may own the task from here on, so `self` must not be used any more.
             Pending::Cold => {}
             Pending::Requeue => runner.requeue(self),
+            Pending::RequeueFollowed => {
+                followed::ready(self.header().id, None);
+                runner.requeue(self);
+            }
             Pending::Cancel => {
                 self.cancel(runner);
                 return Polled::Ready;
             }
         }
         polled
+    }
+
+    /// Polls the task, which is followed or traced. `None`: it is to be cancelled.
+    #[cold]
+    #[inline(never)]
+    fn poll_otherwise(&mut self, start: Start, runner: &impl Runner) -> Option<Polled> {
+        let header = self.header();
+        let start = match start {
+            Start::Followed => {
+                let number = header.state.follow(None);
+                if let Some(number) = number.filter(|&it| runner.polls_followed(header.id, it)) {
+                    header.state.follow(Some(number));
+                }
+                header.state.start_followed()
+            }
+            other => other,
+        };
+        match start {
+            Start::Trace => {
+                let (data, future) = (self.0.as_ptr().cast_const().cast(), header.vtable.type_name);
+                Some(traced::poll(header.id, data, future(), &mut || self.poll_traced()))
+            }
+            Start::Poll | Start::Followed => Some(self.poll()),
+            Start::Cancel => None,
+        }
     }
 }
 

@@ -11,6 +11,7 @@
 
 use super::current;
 use super::current::RunningTask;
+use super::followed;
 use super::hooks::TaskHooks;
 use super::join_error::JoinError;
 use super::origin::TaskId;
@@ -83,6 +84,11 @@ pub(crate) trait Runner: Completer {
     }
     /// The index that wakes from outside are sent to.
     fn home_worker(&self) -> u16;
+    /// A poll of a task begins that is followed under that number: see followed.rs. Returns whether the task
+    /// is followed on.
+    fn polls_followed(&self, _task: TaskId, _number: u32) -> bool {
+        false
+    }
 }
 
 /// Where a task stands in the registries of its scheduler. Packed, so that it fills a word of the header
@@ -191,7 +197,7 @@ impl Cold {
     pub(super) unsafe fn cancel(self) -> Option<Hot> {
         // SAFETY: registered, therefore not complete, therefore its live reference keeps the header alive.
         match unsafe { self.0.as_ref() }.state.abort() {
-            Wake::Schedule => Some(Hot(self.0)),
+            Wake::Schedule | Wake::ScheduleFollowed => Some(Hot(self.0)),
             Wake::Noted | Wake::Nothing => None,
         }
     }
@@ -205,7 +211,9 @@ impl Cold {
     pub(super) unsafe fn trace(self, wanted: &mut impl FnMut(TaskId) -> bool) -> Option<Hot> {
         // SAFETY: registered, as above.
         let header = unsafe { self.0.as_ref() };
-        let is_cold = wanted(header.id) && header.state.trace() == Wake::Schedule;
+        // What an observer asks for is no wake, and is not measured.
+        let is_cold = wanted(header.id)
+            && matches!(header.state.trace(), Wake::Schedule | Wake::ScheduleFollowed);
         is_cold.then_some(Hot(self.0))
     }
 }
@@ -283,6 +291,20 @@ impl Hot {
         FutureType(self.header().vtable)
     }
 
+    /// Follows the task, which is about to be queued, to its next poll, if its wait stands for some.
+    pub(crate) fn follow_queued(&self, stands_for: Option<u64>) {
+        if stands_for.is_some() {
+            self.follow(Some(0));
+            followed::ready(self.header().id, stands_for);
+        }
+    }
+
+    /// Follows the task under that number, if there is one. Returns the number under which it was followed
+    /// before.
+    pub(crate) fn follow(&self, number: Option<u32>) -> Option<u32> {
+        self.header().state.follow(number)
+    }
+
     /// The name that the task was given.
     pub(crate) fn name(&self) -> Option<std::sync::Arc<str>> {
         // SAFETY: a `Hot` exists, so the task is not complete and its live reference keeps the cell alive;
@@ -310,6 +332,9 @@ impl Hot {
     }
 
     fn end_unpolled(self, completer: &impl Completer, why: Option<String>) {
+        if self.header().state.is_followed() {
+            followed::polled(self.header().id);
+        }
         // SAFETY: we own the `Hot`, so we alone may touch the future.
         unsafe { (self.header().vtable.cancel)(self.0, why) };
         self.complete(completer);
@@ -402,6 +427,7 @@ impl TaskRef {
     pub(super) fn wake(&self) {
         match self.header().state.wake() {
             Wake::Schedule => self.schedule_hot(),
+            Wake::ScheduleFollowed => self.schedule_followed(),
             // A task that wakes itself in its poll has yielded: that is how a future that knows no runtime
             // yields.
             Wake::Noted => {
@@ -421,6 +447,7 @@ impl TaskRef {
                 current::note_wake(this.0.as_ptr().cast_const().cast());
             }
             WakeOwned::Schedule => this.schedule_hot(),
+            WakeOwned::ScheduleFollowed => this.schedule_followed(),
             // SAFETY: `Released::Free` is said to one caller only, which owns the cell now.
             WakeOwned::Free => unsafe { (this.header().vtable.free)(this.0) },
         }
@@ -430,6 +457,14 @@ impl TaskRef {
         if self.header().state.abort() == Wake::Schedule {
             self.schedule_hot();
         }
+    }
+
+    /// As [`TaskRef::schedule_hot`], for a followed task.
+    #[cold]
+    #[inline(never)]
+    fn schedule_followed(&self) {
+        followed::ready(self.header().id, None);
+        self.schedule_hot();
     }
 
     /// The caller has just set SCHEDULED, so it makes the `Hot`.

@@ -22,6 +22,10 @@
 //! | none, it has yielded | running | queued, bits unchanged | `run` gives it to `Runner::yielded` |
 //! | `trace` | not complete | as after `wake`, plus TRACED | as of `wake` |
 //! | `start` | queued, TRACED | running, TRACED and WOKEN cleared | `Trace`; `Cancel` if CANCELLED |
+//! | `follow` | queued, running | same, with or without FOLLOWED | |
+//! | `wake` | cold, FOLLOWED | queued | `ScheduleFollowed` |
+//! | `start` | queued, FOLLOWED | running, WOKEN cleared | `Followed`, then as without it |
+//! | `pending` | running, WOKEN, FOLLOWED | queued | `RequeueFollowed` |
 //! | `abort` | cold | queued, CANCELLED | `Schedule` |
 //! |        | queued, running | same, CANCELLED | nothing |
 //! | `complete` | running | complete | which side owns the output, see there |
@@ -38,6 +42,9 @@
 //!
 //! TRACED asks for a poll that notes where the task waits (traced.rs). It comes with a wake, so that a poll
 //! follows in which `start` clears it. A task that is cancelled keeps it, and is found to have ended with it.
+//!
+//! FOLLOWED: the wait from the task's next wake to the poll after that is measured (followed.rs). Both see the
+//! bits in a word that they read anyway, on whatever thread, so a task that is not followed pays nothing.
 //!
 //! The reference count is above the bits. It counts wakers, the JoinHandle, AbortHandles, and one *live*
 //! reference that stands for "not complete yet". The queued reference is not counted: it follows from
@@ -61,10 +68,13 @@ const JOIN_INTEREST: usize = 1 << 4;
 const JOIN_WAKER: usize = 1 << 5;
 const SEEN: usize = 1 << 6;
 const TRACED: usize = 1 << 7;
-const REF_ONE: usize = 1 << 8;
+/// Three bits, in which a followed task has a number from 1 on.
+const FOLLOWED: usize = 7 << FOLLOWED_SHIFT;
+const FOLLOWED_SHIFT: u32 = 8;
+const REF_ONE: usize = 1 << 11;
 
 /// With a larger word a leak (`mem::forget` of clones in a loop) is about to wrap the count: abort, as Arc
-/// does. That is at half of the references that fit, at 2^55 on a 64-bit machine.
+/// does. That is at half of the references that fit, at 2^52 on a 64-bit machine.
 const MAX_WORD: usize = isize::MAX as usize;
 
 #[derive(Debug)]
@@ -76,6 +86,8 @@ pub(crate) struct State(AtomicUsize);
 pub(crate) enum Wake {
     /// The task turned hot: the caller makes its `Hot` and puts it into a queue.
     Schedule,
+    /// As [`Wake::Schedule`], and the task is followed: the caller notes when, before it queues the task.
+    ScheduleFollowed,
     /// The task is hot already, perhaps running: its next poll, or the end of this one, answers the wake.
     Noted,
     Nothing,
@@ -87,6 +99,8 @@ pub(crate) enum Wake {
 pub(crate) enum WakeOwned {
     /// As [`Wake::Schedule`]; the waker's reference has been released.
     Schedule,
+    /// As [`Wake::ScheduleFollowed`]; the waker's reference has been released.
+    ScheduleFollowed,
     /// As [`Wake::Noted`]; the waker's reference has been released.
     Noted,
     /// The waker's reference has been released.
@@ -100,6 +114,9 @@ pub(crate) enum WakeOwned {
 #[must_use]
 pub(crate) enum Start {
     Poll,
+    /// The task is followed: the caller says when its wait ends, and asks with
+    /// [`start_followed`](State::start_followed) what else there is to do.
+    Followed,
     /// Poll with a waker that notes where it is cloned.
     Trace,
     /// Drop the future instead of polling it, then complete.
@@ -114,6 +131,8 @@ pub(crate) enum Pending {
     Cold,
     /// It was woken during the poll: back into a queue.
     Requeue,
+    /// As [`Pending::Requeue`], and the task is followed: the caller notes when, before it queues the task.
+    RequeueFollowed,
     /// It was aborted during the poll: drop the future, then complete.
     Cancel,
 }
@@ -249,12 +268,15 @@ impl State {
     #[inline(always)]
     fn wake_with(&self, flag: usize) -> Wake {
         self.update(|word| {
-            if word & COMPLETE != 0 {
+            // One comparison where there is nothing special.
+            if word & (COMPLETE | SCHEDULED | FOLLOWED) == 0 {
+                Ok((word | SCHEDULED | flag, Wake::Schedule))
+            } else if word & COMPLETE != 0 {
                 Err(Wake::Nothing)
             } else if word & SCHEDULED != 0 {
                 Ok((word | WOKEN | flag, Wake::Noted))
             } else {
-                Ok((word | SCHEDULED | flag, Wake::Schedule))
+                Ok((word | SCHEDULED | flag, Wake::ScheduleFollowed))
             }
         })
     }
@@ -269,12 +291,14 @@ impl State {
     pub(crate) fn wake_owned(&self) -> WakeOwned {
         self.update(|word| {
             let next = word - REF_ONE;
-            Ok(if word & COMPLETE != 0 {
+            Ok(if word & (COMPLETE | SCHEDULED | FOLLOWED) == 0 {
+                (next | SCHEDULED, WakeOwned::Schedule)
+            } else if word & COMPLETE != 0 {
                 (next, if next < REF_ONE { WakeOwned::Free } else { WakeOwned::Nothing })
             } else if word & SCHEDULED != 0 {
                 (next | WOKEN, WakeOwned::Noted)
             } else {
-                (next | SCHEDULED, WakeOwned::Schedule)
+                (next | SCHEDULED, WakeOwned::ScheduleFollowed)
             })
         })
     }
@@ -290,16 +314,45 @@ impl State {
             // Release: this thread has written nothing that a waker reads.
             word = self.0.fetch_and(!WOKEN, Ordering::Acquire);
         }
-        match word & (CANCELLED | TRACED) {
+        match word & (CANCELLED | TRACED | FOLLOWED) {
             0 => Start::Poll,
-            TRACED => {
-                // Ordering: Acquire, as for WOKEN: a request that finds this bit set is answered here. One
-                // that comes after it sets the bit anew, with WOKEN.
-                self.0.fetch_and(!TRACED, Ordering::Acquire);
-                Start::Trace
-            }
+            TRACED => self.start_traced(),
+            rest if rest & FOLLOWED != 0 => Start::Followed,
             _ => Start::Cancel,
         }
+    }
+
+    fn start_traced(&self) -> Start {
+        // Ordering: Acquire, as for WOKEN: a request that finds this bit set is answered here. One that comes
+        // after it sets the bit anew, with WOKEN.
+        self.0.fetch_and(!TRACED, Ordering::Acquire);
+        Start::Trace
+    }
+
+    /// After [`Start::Followed`].
+    pub(crate) fn start_followed(&self) -> Start {
+        // Ordering: Relaxed, `start` has read the word with Acquire just before. A request that comes in
+        // between has set WOKEN, too, so another poll answers it if this one does not.
+        match self.0.load(Ordering::Relaxed) & (CANCELLED | TRACED) {
+            0 => Start::Poll,
+            TRACED => self.start_traced(),
+            _ => Start::Cancel,
+        }
+    }
+
+    /// Follows the task under `number`, which is below 7, or not any more. Returns the number under which it
+    /// was followed before. For the owner of the `Hot`.
+    pub(crate) fn follow(&self, number: Option<u32>) -> Option<u32> {
+        let bits = number.map_or(0, |number| ((number + 1) as usize) << FOLLOWED_SHIFT);
+        debug_assert_eq!(bits & !FOLLOWED, 0);
+        let before = self.update(|word| Ok(((word & !FOLLOWED) | bits, word & FOLLOWED)));
+        (before >> FOLLOWED_SHIFT).checked_sub(1).map(|number| number as u32)
+    }
+
+    /// Whether the task is followed.
+    pub(crate) fn is_followed(&self) -> bool {
+        // Ordering: Relaxed: only the owner of the `Hot`, which asks, changes these bits.
+        self.0.load(Ordering::Relaxed) & FOLLOWED != 0
     }
 
     /// After a poll that returned Pending.
@@ -309,7 +362,9 @@ impl State {
             if word & CANCELLED != 0 {
                 Err(Pending::Cancel)
             } else if word & WOKEN != 0 {
-                Ok((word & !WOKEN, Pending::Requeue))
+                let is_followed = word & FOLLOWED != 0;
+                let action = if is_followed { Pending::RequeueFollowed } else { Pending::Requeue };
+                Ok((word & !WOKEN, action))
             } else {
                 Ok((word & !(SCHEDULED | SEEN), Pending::Cold))
             }

@@ -251,8 +251,9 @@ function lanes(runtime, live) {
 function heat(title, canvas, counts, total) {
   const part = (share) => micros(quantile(counts, share));
   // The program knows no end of the longest times.
-  const all = total?.count > 0 ? micros(total.p999_us ?? Infinity) : "–";
-  const text = `last 10 s: half up to ${part(0.5)}, 99 % up to ${part(0.99)}; since the start: 99.9 % up to ${all}`;
+  const since = (name) => total?.count > 0 ? micros(total[name] ?? Infinity) : "–";
+  const text = `since the start: half up to ${since("p50_us")}, 99 % up to ${since("p99_us")}, the longest ${since("max_us")}; ` +
+    `last 10 s, to the next doubling: half below ${part(0.5)}, 99 % below ${part(0.99)}`;
   return element("section", {}, element("h3", {}, title, element("small", {}, text)), canvas);
 }
 

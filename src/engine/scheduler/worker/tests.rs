@@ -12,7 +12,7 @@ use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::header::{FutureType, Hot, Runner};
-use crate::engine::task::{Polled, RunningTask};
+use crate::engine::task::{Polled, RunningTask, TaskId};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::task::Waker;
 use std::time::{Duration, Instant};
@@ -88,7 +88,9 @@ impl Probe for Chooser {
 
     fn happened_outside(&self, _: TaskEvent) {}
 
-    fn spawned_outside(&self, _: RunningTask, _: FutureType) {}
+    fn spawned_outside(&self, _: RunningTask, _: FutureType, _: u64) -> (u64, Option<u64>) {
+        (u64::MAX, None)
+    }
 
     fn budget(&self, _: &Arc<Shared>, _: Instant) -> Option<CpuBudget> {
         None
@@ -108,8 +110,14 @@ impl WorkerProbe for Chooser {
 
     fn step(&self) {}
 
-    fn fair_turn(&self, _: Instant, _: u64, interval: u32) -> Option<u32> {
-        Some(self.after.load(Ordering::Relaxed) % interval)
+    fn next_spawn(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn fair_turn(&self, _: Instant, _: u64) {}
+
+    fn choose_tick(&self, _: u64, ticks: u32) -> Option<u32> {
+        Some(self.after.load(Ordering::Relaxed) % ticks)
     }
 
     fn chosen_tick(&self) {
@@ -118,11 +126,19 @@ impl WorkerProbe for Chooser {
 
     fn happened(&self, _: TaskEvent) {}
 
-    fn spawned(&self, _: RunningTask, _: FutureType) {}
+    fn spawned(&self, _: RunningTask, _: FutureType, _: u64) -> Option<u64> {
+        None
+    }
 
-    fn poll_begins(&self, _: RunningTask, _: u64) {}
+    fn poll_begins(&self, _: RunningTask, _: u64) -> Option<u32> {
+        None
+    }
 
-    fn poll_ends(&self, _: RunningTask, _: Polled, _: u64, _: usize) {}
+    fn polls_followed(&self, _: TaskId, _: u32) -> bool {
+        false
+    }
+
+    fn poll_ends(&self, _: RunningTask, _: Polled, _: u64) {}
 
     fn slept(&self, _: Instant, _: Instant, _: u64) {}
 

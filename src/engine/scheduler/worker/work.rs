@@ -6,7 +6,6 @@ use crate::engine::scheduler::idle::{LastLook, Unparked};
 use crate::engine::scheduler::slots::SleepHooks;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::clock;
-use crate::engine::task::RunningTask;
 use crate::engine::task::header::Hot;
 
 impl Worker {
@@ -16,7 +15,7 @@ impl Worker {
             let task = self.next_task().or_else(|| self.search());
             if let Some(task) = task.or_else(|| self.park()) {
                 if self.own.flags.is_any_set() {
-                    self.found(task.identity());
+                    self.found(&task);
                 }
                 self.run(task);
             }
@@ -31,7 +30,7 @@ impl Worker {
     pub(super) fn stays_observed(&self) -> bool {
         let stays = !self.must_stop();
         if stays {
-            self.report(|probe, _| probe.step());
+            self.report(|probe| probe.step());
         }
         stays
     }
@@ -44,7 +43,7 @@ impl Worker {
 
     /// A task is found that is the first one, that ends a search, or whose poll is observed.
     #[inline(never)]
-    pub(super) fn found(&self, task: RunningTask) {
+    pub(super) fn found(&self, task: &Hot) {
         self.end_search();
         if self.own.flags.take_new() {
             self.arrive();

@@ -69,8 +69,11 @@ use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 use worker::WorkerObserver;
 
-/// While a worker is in one poll for longer, each wake from other threads is followed.
+/// A worker that has been where it is for longer is stuck: wakes from threads that are no workers are
+/// followed then, in addition to those of the sample.
 const STUCK: Duration = Duration::from_millis(4);
+/// So many of them from one look of the watchdog to the next.
+const FOLLOWED_WAKES: u32 = 64;
 
 /// What is kept of one scheduler.
 pub(crate) struct Observer {
@@ -235,14 +238,14 @@ impl Probe for Observer {
         self.simulation.spawned(task, future);
         self.recorder.happened_outside(Event::Spawn(task));
         let mut spawns = self.spawns.lock();
-        let stands_for = spawns.spawned(number);
+        let stands_for = spawns.spawned(number, 0);
         (spawns.next, stands_for)
     }
 
     fn looked(&self, scheduler: &Shared, now: Instant) -> AfterReport {
         let mut polls = self.long_polls.lock();
         polls.look(now, scheduler.worker_entries());
-        scheduler.follow_wakes(polls.is_any_stuck(STUCK));
+        scheduler.follow_wakes(if polls.is_any_stuck(STUCK) { FOLLOWED_WAKES } else { 0 });
         let after = if polls.awaits_end() { AfterReport::LookAgain } else { AfterReport::MaySleep };
         // What is told may look at the dump, which reads what is under the lock.
         let mut news = std::mem::take(&mut polls.news);
@@ -255,6 +258,10 @@ impl Probe for Observer {
         }
         // Kept for its memory.
         self.long_polls.lock().news = news;
+        let mut spawns = self.spawns.lock();
+        if spawns.pace_falls(now, scheduler.spawned_by_others(), 0) {
+            scheduler.report_spawns_from(spawns.next);
+        }
         after
     }
 

@@ -115,11 +115,11 @@ fn times(histogram: &HistogramCounts, object: &mut Object<'_>) {
     object.number("count", histogram.total());
     object.number("sum_us", histogram.sum.as_micros());
     for (name, share) in [("p50_us", 0.5), ("p99_us", 0.99), ("p999_us", 0.999), ("max_us", 1.0)] {
-        let bound = match histogram.quantile(share) {
-            Quantile::About(bound) => Some(shown::micros(bound)),
+        let time = match histogram.quantile(share) {
+            Quantile::About(time) => Some(shown::micros(time)),
             Quantile::From(_) => None,
         };
-        object.optional_number(name, bound);
+        object.optional_number(name, time);
     }
 }
 

@@ -80,11 +80,11 @@ impl Exposition<'_> {
         let families = [
             (
                 "liten_poll_duration_seconds",
-                "How long polls took: of many a sample; from 17 ms on each is counted.",
+                "How long polls took: a sample if there are many; from 17 ms on each is counted.",
             ),
             (
                 "liten_schedule_latency_seconds",
-                "How long tasks were ready before they were polled: of many a sample.",
+                "How long tasks were ready before they were polled: a sample if there are many.",
             ),
         ];
         for (index, (name, help)) in families.into_iter().enumerate() {

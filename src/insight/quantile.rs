@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The longest of a share of all times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quantile {
-    /// It is this long, give or take 6 %.
+    /// It is this long, give or take 6 %, or 32 ns.
     About(Duration),
     /// It is this long or longer; no more is known.
     From(Duration),

@@ -25,7 +25,8 @@ use super::histogram::{Histograms, RARE_POLL};
 use crate::engine::nanos::nanos;
 use crate::engine::rng::Rng;
 use crate::engine::sync_shim::{Arc, clock};
-use crate::engine::task::{TaskId, followed};
+use crate::engine::task::TaskId;
+use crate::engine::task::followed::{Wait, stands_for};
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
@@ -45,9 +46,10 @@ const WHOLE: u64 = 5;
 /// At rates with a number up to this, each poll is reported and no tick is chosen.
 const REPORTED: u32 = 1;
 
-/// The pace is known after this time, or after this number.
+/// The pace is known after this time, or after so many samples at the present rate. A worker that has been
+/// quiet measures no more polls than that before it learns that there are many now.
 const PERIOD: Duration = Duration::from_millis(10);
-const ENOUGH: u64 = 512;
+const ENOUGH: u64 = 16;
 
 /// If the chosen tick has found no task, one of so many polls after the sleep is chosen.
 const AFTER_SLEEP: usize = 4;
@@ -63,34 +65,44 @@ pub(super) struct Rate {
     number: Cell<u32>,
     /// When they were last counted, and how many there were.
     counted: Cell<(Instant, u64)>,
+    /// They are counted again then.
+    until: Cell<Instant>,
 }
 
 impl Rate {
     fn new(counted: u64) -> Self {
-        Self { number: Cell::new(0), counted: Cell::new((clock::now(), counted)) }
+        let now = clock::now();
+        let (counted, until) = (Cell::new((now, counted)), Cell::new(now + PERIOD));
+        Self { number: Cell::new(0), counted, until }
     }
 
     /// There have been `count` until now, and a sample takes `cost` nanoseconds.
+    #[inline]
     fn count(&self, now: Instant, count: u64, cost: u64) {
-        let (since, before) = self.counted.get();
-        let (time, made) = (now.saturating_duration_since(since), count.saturating_sub(before));
-        if time < PERIOD && made < ENOUGH {
-            return;
+        let made = count.saturating_sub(self.counted.get().1);
+        if self.is_over(now) || made >= ENOUGH * self.stands_for() {
+            self.choose(now, count, cost);
         }
-        self.counted.set((now, count));
+    }
+
+    fn is_over(&self, now: Instant) -> bool {
+        now >= self.until.get()
+    }
+
+    #[cold]
+    fn choose(&self, now: Instant, count: u64, cost: u64) {
+        let (since, before) = self.counted.replace((now, count));
+        self.until.set(now + PERIOD);
+        let (time, made) = (now.saturating_duration_since(since), count.saturating_sub(before));
         let pace = made.saturating_mul(1_000_000_000) / nanos(time).max(1);
         let most = (1_000_000_000 / PART / cost.max(1)).clamp(1, MOST);
-        let is_enough = |&number: &u32| pace <= most << (2 * number);
+        let is_enough = |&number: &u32| pace <= most * stands_for(number);
         self.number.set((0..RATES - 1).find(is_enough).unwrap_or(RATES - 1));
     }
 
     fn stands_for(&self) -> u64 {
         stands_for(self.number.get())
     }
-}
-
-fn stands_for(number: u32) -> u64 {
-    1 << (2 * number)
 }
 
 /// How many come before the next one that is chosen, if one of so many is.
@@ -101,7 +113,7 @@ fn draw(rng: &mut Rng, one_of: u64) -> u64 {
 /// Which spawns are followed.
 pub(super) struct Spawns {
     rng: Rng,
-    /// How fast they come. Of those of a worker, the pace of its polls tells.
+    /// How fast they come.
     rate: Rate,
     /// The number of the next one.
     pub(super) next: u64,
@@ -113,35 +125,53 @@ pub(super) struct Spawns {
 
 impl Spawns {
     pub(super) fn new(seed: u64) -> Self {
-        Self {
-            rng: Rng::new(seed),
-            rate: Rate::new(0),
-            next: 0,
-            last: None,
-            burst: (clock::now(), 0),
-        }
+        let burst = (clock::now(), 0);
+        Self { rng: Rng::new(seed), rate: Rate::new(0), next: 0, last: None, burst }
     }
 
     /// The `number`th spawn comes, on any thread. Returns for how many it stands if it is to be followed:
-    /// those since the last one.
-    pub(super) fn spawned(&mut self, number: u64) -> Option<u64> {
+    /// those since the last one. A sample takes `cost` nanoseconds.
+    pub(super) fn spawned(&mut self, number: u64, cost: u64) -> Option<u64> {
         if number < self.next {
             return None;
         }
         let now = clock::now();
-        self.rate.count(now, number, 0);
-        self.follow(number, now, self.rate.stands_for())
-    }
-
-    fn follow(&mut self, number: u64, now: Instant, one_of: u64) -> Option<u64> {
         if now.saturating_duration_since(self.burst.0) > BURST {
             self.burst = (now, 0);
         }
         self.burst.1 += 1;
-        let one_of = one_of << (self.burst.1 / MANY).min(16);
-        self.next = number + 1 + draw(&mut self.rng, one_of);
+        self.choose(now, number, cost);
         let last = self.last.replace(number).unwrap_or(number - 1);
         Some(number - last)
+    }
+
+    /// Draws the next one behind the `number`th.
+    fn choose(&mut self, now: Instant, number: u64, cost: u64) {
+        // By the time alone: a burst is no pace.
+        if self.rate.is_over(now) {
+            self.rate.choose(now, number, cost);
+        }
+        let one_of = self.one_of();
+        self.next = number + 1 + draw(&mut self.rng, one_of);
+    }
+
+    fn one_of(&self) -> u64 {
+        self.rate.stands_for() << (self.burst.1 / MANY).min(16)
+    }
+
+    /// There have been `number` spawns. If the pace has fallen since the next one was drawn, draws it anew,
+    /// so that it does not lie minutes away. Returns whether it has.
+    pub(super) fn pace_falls(&mut self, now: Instant, number: u64, cost: u64) -> bool {
+        let is_over = self.rate.is_over(now);
+        if is_over {
+            self.rate.choose(now, number, cost);
+            self.burst = (now, 0);
+        }
+        let falls = is_over && self.next.saturating_sub(number) > 2 * self.one_of();
+        if falls {
+            self.choose(now, number, cost);
+        }
+        falls
     }
 }
 
@@ -150,8 +180,8 @@ pub(super) struct Samples {
     rate: Rate,
     /// The worker reports its polls, until one is chosen.
     is_on: Cell<bool>,
-    /// After this number of polls the next one is chosen. 0: the tick has come that was chosen for it.
-    target: Cell<u64>,
+    /// After this number of polls the next one is chosen. `None`: the tick has come that was chosen for it.
+    target: Cell<Option<u64>>,
     /// The number of the rate by which it was drawn.
     drawn: Cell<u32>,
     rng: RefCell<Rng>,
@@ -170,9 +200,8 @@ impl Samples {
         Self {
             histograms,
             rate: Rate::new(polls),
-            // Until the pace is known each is measured.
             is_on: Cell::new(true),
-            target: Cell::new(0),
+            target: Cell::new(Some(polls)),
             drawn: Cell::new(0),
             rng: RefCell::new(Rng::new(worker as u64)),
             cost: Cell::new(0),
@@ -191,14 +220,27 @@ impl Samples {
         self.chosen.get().is_some()
     }
 
-    /// A fair turn has come after `polls` polls.
-    pub(super) fn fair_turn(&self, now: Instant, polls: u64) {
-        self.rate.count(now, polls, WHOLE * self.cost.get());
+    fn count(&self, now: Instant, polls: u64) {
+        self.rate.count(now, polls, self.cost());
+    }
+
+    /// Of a whole sample.
+    fn cost(&self) -> u64 {
+        WHOLE * self.cost.get()
+    }
+
+    /// A fair turn has come after `polls` polls, and so many spawns.
+    pub(super) fn fair_turn(&self, now: Instant, polls: u64, spawned: u64) {
+        if self.rate.is_over(now) {
+            self.count(now, polls);
+            self.spawns.borrow_mut().pace_falls(now, spawned, self.cost());
+        }
     }
 
     fn draw(&self, polls: u64) {
         self.drawn.set(self.rate.number.get());
-        self.target.set(polls + draw(&mut self.rng.borrow_mut(), self.rate.stands_for()));
+        let left = draw(&mut self.rng.borrow_mut(), self.rate.stands_for());
+        self.target.set(Some(polls + left));
     }
 
     /// After `polls` polls: chooses one of the next `ticks` ticks, if the next sample is among them.
@@ -210,26 +252,25 @@ impl Samples {
         if self.is_on() {
             return None;
         }
-        let left = self.target.get().checked_sub(polls);
+        let left = || self.target.get().and_then(|target| target.checked_sub(polls));
         // If it is that far away, it was drawn when the runtime made more polls.
-        if left.is_none_or(|left| left >= 2 * self.rate.stands_for()) {
+        if left().is_none_or(|left| left >= 2 * self.rate.stands_for()) {
             self.draw(polls);
         }
-        let chosen = self.target.get() - polls;
-        (chosen < u64::from(ticks)).then_some(chosen as u32)
+        left().filter(|&left| left < u64::from(ticks)).map(|left| left as u32)
     }
 
     /// The chosen tick has come.
     pub(super) fn begin(&self) {
         self.is_on.set(true);
-        self.target.set(0);
+        self.target.set(None);
     }
 
     /// The worker has slept: the chosen tick has found no task. One of the next polls is chosen instead, and
     /// not always the first, which would prefer tasks that end a sleep.
     pub(super) fn slept(&self, polls: u64) {
-        if self.is_on() && self.target.get() == 0 {
-            self.target.set(polls + self.rng.borrow_mut().below(AFTER_SLEEP) as u64);
+        if self.is_on() && self.target.get().is_none() {
+            self.target.set(Some(polls + self.rng.borrow_mut().below(AFTER_SLEEP) as u64));
         }
     }
 
@@ -240,11 +281,7 @@ impl Samples {
 
     /// The worker's `number`th spawn comes. As [`Spawns::spawned`].
     pub(super) fn spawned(&self, number: u64) -> Option<u64> {
-        let mut spawns = self.spawns.borrow_mut();
-        if number < spawns.next {
-            return None;
-        }
-        spawns.follow(number, clock::now(), self.rate.stands_for())
+        self.spawns.borrow_mut().spawned(number, self.cost())
     }
 
     /// A part of a sample has taken so many nanoseconds. If the system has taken the processor away in it,
@@ -257,20 +294,18 @@ impl Samples {
 
     /// A poll of `task` begins, after `polls` others. Returns the number of the rate if it is chosen.
     pub(super) fn poll_begins(&self, task: TaskId, polls: u64) -> Option<u32> {
-        let is_chosen = self.is_on() && polls >= self.target.get();
+        let is_chosen = self.is_on() && self.target.get().is_none_or(|target| polls >= target);
         self.chosen.set(is_chosen.then_some(task));
         is_chosen.then_some(self.drawn.get())
     }
 
-    /// A poll of `task` begins that is followed under that number. Returns whether it is followed on.
-    pub(super) fn polls_followed(&self, task: TaskId, number: u32) -> bool {
-        if let Some((since, stands)) = followed::polled(task) {
-            let time = clock::now().saturating_duration_since(since);
-            self.histograms.latencies.add(time, stands.unwrap_or(stands_for(number)));
-            return false;
+    /// A poll of `task` begins that is followed, after that wait. Returns whether it is followed on: only if
+    /// it is the poll for which it was chosen just now.
+    pub(super) fn followed_poll_begins(&self, task: TaskId, wait: Option<Wait>) -> bool {
+        if let Some(Wait { time, stands_for }) = wait {
+            self.histograms.latencies.add(time, stands_for);
         }
-        // The poll for which it was chosen just now.
-        self.chosen.get() == Some(task)
+        wait.is_none() && self.chosen.get() == Some(task)
     }
 
     /// The chosen poll has ended `now` and has taken `time`, the last of `polls`.
@@ -281,6 +316,7 @@ impl Samples {
             self.histograms.poll_times.add(time, times);
         }
         // If there are few polls, the worker goes on to report them.
+        self.count(now, polls);
         self.draw(polls);
         self.is_on.set(self.drawn.get() <= REPORTED);
         self.measured(nanos(clock::now().saturating_duration_since(now)));
@@ -336,10 +372,12 @@ mod tests {
         let mut spawns = Spawns::new(1);
         let all = 1 << 20;
         let mut followed = 0;
-        let stood: u64 =
-            (1..=all).filter_map(|number| spawns.spawned(number)).inspect(|_| followed += 1).sum();
+        let stood: u64 = (1..=all)
+            .filter_map(|number| spawns.spawned(number, 0))
+            .inspect(|_| followed += 1)
+            .sum();
         assert!(stood <= all && stood > all / 2, "{stood}");
         assert!(followed < all / 16, "{followed}");
-        assert_eq!(spawns.spawned(spawns.next - 1), None);
+        assert_eq!(spawns.spawned(spawns.next - 1, 0), None);
     }
 }

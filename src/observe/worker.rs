@@ -9,6 +9,7 @@ use super::samples::Samples;
 use super::simulation::Simulation;
 use crate::engine::scheduler::{TaskEvent, WorkerProbe};
 use crate::engine::sync_shim::{Arc, clock};
+use crate::engine::task::followed::Wait;
 use crate::engine::task::header::FutureType;
 use crate::engine::task::{Polled, RunningTask, TaskId};
 use std::cell::{Cell, RefCell};
@@ -90,8 +91,8 @@ impl WorkerProbe for WorkerObserver {
         }
     }
 
-    fn fair_turn(&self, now: Instant, polls: u64) {
-        self.samples.fair_turn(now, polls);
+    fn fair_turn(&self, now: Instant, polls: u64, spawned: u64) {
+        self.samples.fair_turn(now, polls, spawned);
     }
 
     fn choose_tick(&self, polls: u64, ticks: u32) -> Option<u32> {
@@ -134,8 +135,8 @@ impl WorkerProbe for WorkerObserver {
         number
     }
 
-    fn polls_followed(&self, task: TaskId, number: u32) -> bool {
-        self.samples.polls_followed(task, number)
+    fn followed_poll_begins(&self, task: TaskId, wait: Option<Wait>) -> bool {
+        self.samples.followed_poll_begins(task, wait)
     }
 
     #[cold]

@@ -186,11 +186,12 @@ impl RuntimeMetrics {
     /// worker or a bucket that does not exist.
     ///
     /// The polls are not timed one by one if there are many (at the time of writing, more than 1,000 per
-    /// second of one worker), which would cost more than some of them take. Then some hundred per second are
-    /// chosen at random, and each counts for all of its worker since the last one. Long polls (at the time of writing, of 17 ms and more) do not count in this way: each of them is seen from the
-    /// outside and counted once, some milliseconds after its end, with a time that may be wrong by the same.
-    /// So one of about that length may be counted in both ways or in none. A poll that [blocks in
-    /// place](crate::task::block_in_place) for that long is not counted.
+    /// second of one worker), which would cost more than some of them take. Then some hundreds per second are
+    /// chosen at random, and each counts for all of its worker since the last one. Long polls (at the time of
+    /// writing, of 17 ms and more) do not count in this way: each is seen from the outside and counted once,
+    /// some milliseconds after its end, with a time that may be wrong by the same. One of about that length
+    /// may be counted in both ways or in none. A poll that [blocks in place](crate::task::block_in_place) for
+    /// that long is not counted.
     ///
     /// # Examples
     ///
@@ -235,10 +236,10 @@ impl RuntimeMetrics {
     /// nothing, and is not counted. Nor are tasks that no worker polls, such as those of a
     /// [`LocalSet`](crate::task::LocalSet).
     ///
-    /// Each wait is measured while a worker makes few polls (at the time of writing, 1,000 per second). If
-    /// there are more, a sample of some hundred per second is, chosen at random, and each of them counts for
-    /// as many as it stands for. While a worker is held up for some milliseconds, each wait of a task that
-    /// other threads wake is measured all the same, because the longest are among these.
+    /// Each wait is measured while a worker makes few polls (at the time of writing, 1,000 per second). Above
+    /// that, some hundreds per second are chosen at random, and each counts for several. While a worker is
+    /// held up for some milliseconds, tasks that other threads wake are measured in addition, because the
+    /// longest waits are among these.
     pub fn schedule_latency_histogram_bucket_count(&self, worker: usize, bucket: usize) -> u64 {
         self.handle.observer().map_or(0, |observer| observer.bucket_counts(worker, bucket)[1])
     }

@@ -393,7 +393,8 @@ impl Shared {
             self.cancel(task);
         } else {
             // Ordering: Relaxed: a stale number reports one spawn too few or too many.
-            if number >= self.foreign.next_reported.load(Ordering::Relaxed) {
+            let next = self.foreign.next_reported.load(Ordering::Relaxed);
+            if number >= next || self.size.is_observed() {
                 self.report_spawn(&task, number);
             }
             self.enqueue(Pusher::Other(OutsideReason::Spawned), task);

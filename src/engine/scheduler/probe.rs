@@ -13,7 +13,8 @@
 //! | panics of tasks | as above |
 //!
 //! Other threads report spawns that the probe has chosen, and wakes, spawns and panics from
-//! `begin_observation` to `end_observation`. A worker that blocks in place is such a thread meanwhile. The
+//! `begin_observation` to `end_observation`. They follow the tasks that they wake while the probe wants it
+//! (`Shared::follow_wakes`). A worker that blocks in place is such a thread meanwhile. The
 //! watchdog reports each of its looks, and polls that last long while no regular worker is free. What a look
 //! finds, the probe reads by `Shared::worker_entries`.
 //!
@@ -28,6 +29,7 @@
 use super::brake::CpuBudget;
 use super::shared::Shared;
 use crate::engine::sync_shim::Arc;
+use crate::engine::task::followed::Wait;
 use crate::engine::task::header::FutureType;
 use crate::engine::task::{Polled, RunningTask, TaskId};
 use std::time::{Duration, Instant};
@@ -82,15 +84,16 @@ pub(crate) trait WorkerProbe {
     /// after each of the other calls but [`WorkerProbe::fair_turn`] and [`WorkerProbe::choose_tick`].
     fn is_on(&self) -> bool;
 
-    /// From which number on the worker reports spawns. The worker asks when it asks for `is_on`.
+    /// From which number on the worker reports spawns. The worker asks when it asks for `is_on`, and after
+    /// each fair turn.
     fn next_spawn(&self) -> u64;
 
     /// A step begins. The scheduler is observed, or an observation has just ended, or the number of workers
     /// is being changed.
     fn step(&self);
 
-    /// A fair turn has come.
-    fn fair_turn(&self, now: Instant, polls: u64);
+    /// A fair turn has come. The worker's slot has spawned so many tasks.
+    fn fair_turn(&self, now: Instant, polls: u64, spawned: u64);
 
     /// A fair turn has come, or the poll of a chosen tick has ended, after `polls` polls, and so many ticks
     /// come before the next fair turn. `Some(n)`, with `n` below `ticks`: the worker calls
@@ -112,8 +115,9 @@ pub(crate) trait WorkerProbe {
     /// task is to be followed to its next poll.
     fn poll_begins(&self, task: RunningTask, polls: u64) -> Option<u32>;
 
-    /// A poll of a task begins that is followed under that number. Returns whether it is followed on.
-    fn polls_followed(&self, task: TaskId, number: u32) -> bool;
+    /// A poll begins of a task that is followed, after that wait if there was one. Returns whether the task
+    /// is followed on.
+    fn followed_poll_begins(&self, task: TaskId, wait: Option<Wait>) -> bool;
 
     /// The poll of `task` has ended, and is among `polls`.
     fn poll_ends(&self, task: RunningTask, outcome: Polled, polls: u64);

@@ -177,8 +177,6 @@ impl Shared {
         }
         let begun = begin(self.slots.high().max(self.size.staying()));
         self.size.set_observed(true);
-        // Ordering: Relaxed: as for `is_observed`, an old answer is one spawn that is not reported.
-        self.foreign.next_reported.store(0, Ordering::Relaxed);
         Some(begun)
     }
 
@@ -202,18 +200,18 @@ impl Shared {
     #[cold]
     #[inline(never)]
     fn report_wake(&self, task: &Hot) {
-        if self.size.follows_wakes() {
-            task.follow_queued(Some(1));
+        if self.size.take_followed_wake() {
+            task.follow_queued(1);
         }
         if self.size.is_observed() {
             self.report_event(TaskEvent::Woken(task.identity()));
         }
     }
 
-    /// Says whether each wake from a thread that is no worker is followed to its poll. While a worker is
-    /// stuck, those may be the longest waits, and too few for a sample.
-    pub(crate) fn follow_wakes(&self, follow: bool) {
-        self.size.follow_wakes(follow);
+    /// So many of the next wakes from threads that are no workers are followed to their polls. While a worker
+    /// is stuck those may be the longest waits, and too few for a sample.
+    pub(crate) fn follow_wakes(&self, count: u32) {
+        self.size.follow_wakes(count);
     }
 
     /// Reports the `number`th spawn on such a thread.
@@ -221,15 +219,25 @@ impl Shared {
     #[inline(never)]
     pub(super) fn report_spawn(&self, task: &Hot, number: u64) {
         let Some(probe) = self.probe.get() else {
-            // Ordering: Relaxed, as below.
-            return self.foreign.next_reported.store(u64::MAX, Ordering::Relaxed);
+            return self.report_spawns_from(u64::MAX);
         };
         let (next, stands_for) = probe.spawned_outside(task.identity(), task.future_type(), number);
-        // While the scheduler is observed, every spawn is reported.
-        let next = if self.size.is_observed() { 0 } else { next };
+        self.report_spawns_from(next);
+        if let Some(stands_for) = stands_for {
+            task.follow_queued(stands_for);
+        }
+    }
+
+    /// How many tasks such threads have spawned.
+    pub(crate) fn spawned_by_others(&self) -> u64 {
+        // Ordering: Relaxed, a number on its own.
+        self.foreign.spawned.load(Ordering::Relaxed)
+    }
+
+    /// Such spawns are reported from that number on. While the scheduler is observed, all are.
+    pub(crate) fn report_spawns_from(&self, number: u64) {
         // Ordering: Relaxed, as where it is read.
-        self.foreign.next_reported.store(next, Ordering::Relaxed);
-        task.follow_queued(stands_for);
+        self.foreign.next_reported.store(number, Ordering::Relaxed);
     }
 
     /// Reports what has happened on a thread that is no worker. The scheduler is being observed.

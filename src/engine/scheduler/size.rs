@@ -1,13 +1,13 @@
 //! How many workers there are and should be, and whether they report their steps.
 
 use super::slots::Remaining;
-use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use crossbeam_utils::CachePadded;
 
 /// Workers report their steps, and other threads what they do.
-const OBSERVED: u8 = 1;
-/// A worker is stuck, and the waits of the tasks that other threads wake are measured one by one.
-const WAKES_FOLLOWED: u8 = 2;
+const OBSERVED: u32 = 1;
+/// Each of these is one wake that a thread which is no worker still follows to its poll.
+const FOLLOWED_WAKE: u32 = 2;
 
 pub(super) struct PoolSize {
     /// How many workers there should be. Written under the lock of the threads.
@@ -33,8 +33,8 @@ struct Staying {
     /// The same while the scheduler is not observed, and 0 while it is: so one comparison tells a worker that
     /// it has nothing to do but to go on.
     unobserved: AtomicUsize,
-    /// Who reports what: see probe.rs. [`OBSERVED`] and [`WAKES_FOLLOWED`].
-    reports: AtomicU8,
+    /// [`OBSERVED`] and some [`FOLLOWED_WAKE`]: see probe.rs.
+    reports: AtomicU32,
 }
 
 impl PoolSize {
@@ -44,7 +44,7 @@ impl PoolSize {
             staying: CachePadded::new(Staying {
                 count: AtomicUsize::new(0),
                 unobserved: AtomicUsize::new(0),
-                reports: AtomicU8::new(0),
+                reports: AtomicU32::new(0),
             }),
             alive: AtomicUsize::new(0),
             blocked_in_place: AtomicUsize::new(0),
@@ -148,8 +148,13 @@ impl PoolSize {
 
     /// Says whether workers report their steps; the caller holds the lock of the threads.
     pub(super) fn set_observed(&self, is_observed: bool) {
+        let reports = &self.staying.reports;
         // Ordering: Relaxed, as in `set_staying`.
-        self.set_reports(OBSERVED, is_observed);
+        if is_observed {
+            reports.fetch_or(OBSERVED, Ordering::Relaxed);
+        } else {
+            reports.fetch_and(!OBSERVED, Ordering::Relaxed);
+        }
         self.store_staying(self.staying(), is_observed);
     }
 
@@ -168,27 +173,22 @@ impl PoolSize {
         self.staying.reports.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether threads that are no workers follow each task that they wake.
-    pub(super) fn follows_wakes(&self) -> bool {
-        // Ordering: Relaxed, as in `is_observed`.
-        self.staying.reports.load(Ordering::Relaxed) & WAKES_FOLLOWED != 0
+    /// So many of the next wakes on threads that are no workers are followed to their polls.
+    pub(super) fn follow_wakes(&self, count: u32) {
+        let change = |reports| {
+            let changed = (reports & OBSERVED) | (count * FOLLOWED_WAKE);
+            (changed != reports).then_some(changed)
+        };
+        // Ordering: Relaxed, as in `is_observed`. An error says that nothing changes.
+        let _ = self.staying.reports.fetch_update(Ordering::Relaxed, Ordering::Relaxed, change);
     }
 
-    /// Says whether they do.
-    pub(super) fn follow_wakes(&self, follow: bool) {
-        if follow != self.follows_wakes() {
-            self.set_reports(WAKES_FOLLOWED, follow);
-        }
-    }
-
-    fn set_reports(&self, bit: u8, is_set: bool) {
+    /// Whether such a wake is followed. If so, it is one of those.
+    pub(super) fn take_followed_wake(&self) -> bool {
         let reports = &self.staying.reports;
-        // Ordering: Relaxed, as in `is_observed`. Each bit has a writer of its own.
-        if is_set {
-            reports.fetch_or(bit, Ordering::Relaxed);
-        } else {
-            reports.fetch_and(!bit, Ordering::Relaxed);
-        }
+        let take = |reports: u32| reports.checked_sub(FOLLOWED_WAKE);
+        // Ordering: Relaxed, as in `is_observed`.
+        reports.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
     }
 
     /// The runtime is closed: no worker stays.

@@ -33,6 +33,7 @@ use crate::engine::park::Parker;
 use crate::engine::rng::Rng;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock};
+use crate::engine::task::followed::Wait;
 use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner};
 use crate::engine::task::{Polled, TaskId};
 use crate::engine::wakers;
@@ -199,8 +200,8 @@ impl Worker {
         }
     }
 
-    /// The slot says that tasks that yield here are left to others. A function of its own, so that the place of
-    /// an ordinary yield is known when it is compiled: a choice there costs each yield three instructions.
+    /// The slot says that tasks that yield here are left to others. A function of its own, so that the place
+    /// of an ordinary yield is known when it is compiled: a choice there costs each yield three instructions.
     #[cold]
     #[inline(never)]
     fn yielded_while_leaving(&self, task: Hot) {
@@ -385,7 +386,9 @@ impl Worker {
     fn report_spawn(&self, task: &Hot, number: u64) {
         let (running, future) = (task.identity(), task.future_type());
         let stands_for = self.report(|probe| probe.spawned(running, future, number));
-        task.follow_queued(stands_for.flatten());
+        if let Some(stands_for) = stands_for.flatten() {
+            task.follow_queued(stands_for);
+        }
     }
 
     /// As [`Worker::report_event`], also if the probe is off.
@@ -405,13 +408,10 @@ impl Worker {
 
     pub(super) fn report_poll(&self, task: &Hot) {
         let running = task.identity();
-        if let Some(number) =
-            self.report(|probe| probe.poll_begins(running, self.polls())).flatten()
-        {
-            // It may have been followed until this poll.
-            if let Some(before) = task.follow(Some(number)) {
-                self.polls_followed(running.id(), before);
-            }
+        let number = self.report(|probe| probe.poll_begins(running, self.polls())).flatten();
+        let wait = number.and_then(|number| task.follow_polled(number));
+        if wait.is_some() {
+            self.report(|probe| probe.followed_poll_begins(running.id(), wait));
         }
     }
 
@@ -427,7 +427,8 @@ impl Worker {
     #[inline]
     pub(super) fn report_fair_turn(&self, now: Instant) {
         if let Some(probe) = &self.probe {
-            probe.fair_turn(now, self.polls());
+            probe.fair_turn(now, self.polls(), self.own.slot.stats.spawned.get());
+            self.next_spawn.set(probe.next_spawn());
         }
         self.choose_tick(self.policy.interval(), 0);
     }
@@ -468,8 +469,8 @@ impl Runner for Worker {
     }
 
     #[cold]
-    fn polls_followed(&self, task: TaskId, number: u32) -> bool {
-        self.report(|probe| probe.polls_followed(task, number)).unwrap_or(false)
+    fn followed_poll_begins(&self, task: TaskId, wait: Option<Wait>) -> bool {
+        self.report(|probe| probe.followed_poll_begins(task, wait)).unwrap_or(false)
     }
 
     #[inline]

@@ -460,28 +460,26 @@ impl Hot {
             header.home.store(runner.home_worker(), Ordering::Relaxed);
         }
         header.link.set_note(None);
-        let polled = match header.state.start() {
-            Start::Poll => self.poll(),
-            start => match self.poll_otherwise(start, runner) {
-                Some(polled) => polled,
-                None => {
-                    self.cancel(runner);
-                    return Polled::Ready;
-                }
-            },
-        };
-        match polled {
-            Polled::Ready => {
-                self.complete(runner);
-                return polled;
+        match header.state.start() {
+            Start::Poll => {
+                let polled = self.poll();
+                self.after_poll(polled, runner)
             }
-            // Still SCHEDULED: a wake that came meanwhile has set WOKEN, which the next `start` takes as
-            // answered.
-            Polled::Yielded => {
-                runner.yielded(self);
-                return polled;
-            }
-            Polled::Pending => {}
+            marked => self.run_marked(marked, runner),
+        }
+    }
+
+    #[inline(always)]
+    fn after_poll(self, polled: Polled, runner: &impl Runner) -> Polled {
+        // Still SCHEDULED: a wake that came meanwhile has set WOKEN, which the next `start` takes as
+        // answered.
+        if polled == Polled::Yielded {
+            runner.yielded(self);
+            return polled;
+        }
+        if polled == Polled::Ready {
+            self.complete(runner);
+            return polled;
         }
         self.ensure_registered(runner);
         match self.header().state.pending() {
@@ -489,7 +487,7 @@ impl Hot {
             Pending::Cold => {}
             Pending::Requeue => runner.requeue(self),
             Pending::RequeueFollowed => {
-                followed::ready(self.header().id, None);
+                self.ready_followed();
                 runner.requeue(self);
             }
             Pending::Cancel => {
@@ -500,29 +498,29 @@ impl Hot {
         polled
     }
 
-    /// Polls the task, which is followed or traced. `None`: it is to be cancelled.
+    /// As [`Hot::run`], for a task that is followed, or to be traced or cancelled.
     #[cold]
     #[inline(never)]
-    fn poll_otherwise(&mut self, start: Start, runner: &impl Runner) -> Option<Polled> {
+    fn run_marked(mut self, mut start: Start, runner: &impl Runner) -> Polled {
         let header = self.header();
-        let start = match start {
-            Start::Followed => {
-                let number = header.state.follow(None);
-                if let Some(number) = number.filter(|&it| runner.polls_followed(header.id, it)) {
-                    header.state.follow(Some(number));
-                }
-                header.state.start_followed()
+        if start == Start::Followed {
+            if !runner.followed_poll_begins(header.id, followed::take(header.id)) {
+                header.state.follow(None);
             }
-            other => other,
-        };
-        match start {
+            start = header.state.start_followed();
+        }
+        let polled = match start {
+            Start::Poll | Start::Followed => self.poll(),
             Start::Trace => {
                 let (data, future) = (self.0.as_ptr().cast_const().cast(), header.vtable.type_name);
-                Some(traced::poll(header.id, data, future(), &mut || self.poll_traced()))
+                traced::poll(header.id, data, future(), &mut || self.poll_traced())
             }
-            Start::Poll | Start::Followed => Some(self.poll()),
-            Start::Cancel => None,
-        }
+            Start::Cancel => {
+                self.cancel(runner);
+                return Polled::Ready;
+            }
+        };
+        self.after_poll(polled, runner)
     }
 }
 

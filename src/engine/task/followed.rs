@@ -1,59 +1,145 @@
-//! Since when tasks are ready that an observer follows from their wake, or their spawn, to their next poll.
+//! Since when tasks are ready whose wait for a poll is measured.
 //!
-//! An observer sets bits in a task's word while the task is polled or new (FOLLOWED in state.rs). Whatever
-//! wakes the task next, on any thread, finds the bits and notes the time here. The poll that answers the wake
-//! finds them too, on whatever worker, and takes the note out. So what is measured of a followed task depends
-//! neither on where it was woken nor on the worker that polls it, and a task that is not followed pays
-//! nothing: both read the word anyway.
+//! An observer marks a task while it is polled or new (FOLLOWED in state.rs). Whatever wakes the task next,
+//! on any thread, finds the mark and notes the time here. The poll that answers the wake finds the mark too,
+//! on whatever worker, and takes the note out. So what is measured depends neither on where a task was woken
+//! nor on the worker that polls it. A task without the mark pays nothing: both sides read the word anyway.
 //!
-//! Only tasks that are ready are noted, for as long as they are. There is room for [`ENTRIES`] of them in the
-//! whole process. A note for which there is none is lost, and those that are there stay: a new note in the
-//! place of an old one would drop the longest waits.
+//! There are notes only of tasks that are ready, and room for [`ENTRIES`] of them in the whole process. If
+//! there is no place for a new note, it replaces one of those in its way at random, and stands for the waits
+//! of that one as well. Rejected: to keep the old ones and to lose the new one. Queues are first in, first
+//! out, so of a thousand tasks that are woken together the last would be missing, which wait longest.
 //!
 //! Rejected: a time in the header of each task, for which it has no room, and which each wake would write.
 
 use super::origin::TaskId;
 use crate::engine::sync_shim::{StaticMutex, clock};
-use std::time::Instant;
+use std::mem;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 const ENTRIES: usize = 1 << 12;
 /// A note lies in one of so many places, from the one on that its task's number leads to.
 const PLACES: usize = 8;
 
-#[derive(Clone, Copy)]
-struct Entry {
-    task: TaskId,
-    since: Instant,
-    stands_for: Option<u64>,
+/// How long a task was ready before its poll, and for how many waits this one stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wait {
+    pub(crate) time: Duration,
+    pub(crate) stands_for: u64,
 }
 
-/// The lock is held for a few comparisons.
-static READY: StaticMutex<[Option<Entry>; ENTRIES]> = StaticMutex::new([None; ENTRIES]);
+/// Plain numbers of which all are 0 at first: so the table takes no room in the file of a program.
+#[derive(Clone, Copy)]
+struct Note {
+    /// The number of the task. 0: the place is free.
+    task: u64,
+    /// Nanoseconds since [`EPOCH`].
+    since: i64,
+    stands_for: u64,
+}
 
-/// A followed task is ready from now on, or from when this was called for it before. Its wait stands for so
-/// many, if that is known already.
-pub(crate) fn ready(task: TaskId, stands_for: Option<u64>) {
-    let since = clock::now();
-    let mut ready = READY.lock();
-    let is_it = |&place: &usize| ready[place].is_some_and(|entry| entry.task == task);
-    let is_free = |&place: &usize| ready[place].is_none();
-    let place = places(task).find(is_it).or_else(|| places(task).find(is_free));
-    if let Some(place) = place {
-        let since = ready[place].map_or(since, |entry| entry.since);
-        ready[place] = Some(Entry { task, since, stands_for });
+const FREE: Note = Note { task: 0, since: 0, stands_for: 0 };
+
+struct Notes([Note; ENTRIES]);
+
+/// The lock is held for a few comparisons.
+static NOTES: StaticMutex<Notes> = StaticMutex::new(Notes([FREE; ENTRIES]));
+
+/// Some moment of this process.
+static EPOCH: OnceLock<Instant> = OnceLock::new();
+
+impl Notes {
+    /// A task that is noted already is ready since then.
+    fn add(&mut self, note: Note) {
+        if let Some(place) = self.place(note.task, note.task) {
+            self.0[place].stands_for = note.stands_for;
+        } else if let Some(place) = self.place(note.task, FREE.task) {
+            self.0[place] = note;
+        } else {
+            // The last digits of the time are as good as a drawn number.
+            let place = places(note.task).nth(note.since as usize % PLACES);
+            let place = place.expect("there are so many");
+            let stands_for = note.stands_for.saturating_add(self.0[place].stands_for);
+            self.0[place] = Note { stands_for, ..note };
+        }
+    }
+
+    fn take(&mut self, task: u64) -> Option<Note> {
+        let place = self.place(task, task)?;
+        Some(mem::replace(&mut self.0[place], FREE))
+    }
+
+    /// Which of the places of `task` is taken by `holder`.
+    fn place(&self, task: u64, holder: u64) -> Option<usize> {
+        places(task).find(|&place| self.0[place].task == holder)
     }
 }
 
-/// A poll of the task begins, or it ends without one. Returns since when it was ready, and for how many its
-/// wait stands. `None`: nothing has been noted.
-pub(crate) fn polled(task: TaskId) -> Option<(Instant, Option<u64>)> {
-    let mut ready = READY.lock();
-    let is_it = |entry: &Option<Entry>| entry.is_some_and(|entry| entry.task == task);
-    let place = places(task).find(|&place| is_it(&ready[place]))?;
-    ready[place].take().map(|entry| (entry.since, entry.stands_for))
+fn places(task: u64) -> impl Iterator<Item = usize> {
+    let first = (task.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize;
+    (0..PLACES).map(move |place| (first + place) % ENTRIES)
 }
 
-fn places(task: TaskId) -> impl Iterator<Item = usize> {
-    let first = (task.to_bits().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize;
-    (0..PLACES).map(move |place| (first + place) % ENTRIES)
+/// For how many waits that of a task stands which is followed under that number.
+pub(crate) fn stands_for(number: u32) -> u64 {
+    1 << (2 * number)
+}
+
+/// A followed task is ready from now on, or from when this was called for it before.
+pub(crate) fn ready(task: TaskId, stands_for: u64) {
+    let note = Note { task: task.to_bits(), since: now(), stands_for };
+    NOTES.lock().add(note);
+}
+
+/// A poll of the task begins, or it ends without one. `None`: nothing has been noted.
+pub(crate) fn take(task: TaskId) -> Option<Wait> {
+    let Note { since, stands_for, .. } = NOTES.lock().take(task.to_bits())?;
+    let time = Duration::from_nanos(u64::try_from(now() - since).unwrap_or(0));
+    Some(Wait { time, stands_for })
+}
+
+/// A simulation's clock may be before the epoch.
+fn now() -> i64 {
+    let (epoch, now) = (*EPOCH.get_or_init(clock::now), clock::now());
+    let nanos = |time: Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
+    match now.checked_duration_since(epoch) {
+        Some(time) => nanos(time),
+        None => -nanos(epoch.duration_since(now)),
+    }
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::*;
+
+    fn add(notes: &mut Notes, task: u64, since: i64, stands_for: u64) {
+        notes.add(Note { task, since, stands_for });
+    }
+
+    #[test]
+    fn a_task_is_ready_since_its_first_note() {
+        let mut notes = Notes([FREE; ENTRIES]);
+        assert!(notes.take(7).is_none());
+        add(&mut notes, 7, 100, 4);
+        add(&mut notes, 7, 200, 1);
+        assert_eq!(notes.take(7).map(|it| (it.since, it.stands_for)), Some((100, 1)));
+        assert!(notes.take(7).is_none());
+    }
+
+    /// Some of more tasks than there is room for are missing, early and late ones, and the others stand for
+    /// them.
+    #[test]
+    fn notes_stand_for_those_that_they_replace() {
+        const ALL: u64 = 4 * ENTRIES as u64;
+        let mut notes = Notes([FREE; ENTRIES]);
+        let mut rng = crate::engine::rng::Rng::new(1);
+        (1..=ALL).for_each(|task| add(&mut notes, task, rng.below(1 << 20) as i64, 2));
+        let mut take = |tasks: std::ops::RangeInclusive<u64>| -> Vec<_> {
+            tasks.filter_map(|task| notes.take(task)).map(|it| it.stands_for).collect()
+        };
+        let (early, late) = (take(1..=ALL / 2), take(ALL / 2 + 1..=ALL));
+        assert!(early.len() > ENTRIES / 16 && late.len() > early.len(), "{}", early.len());
+        assert_eq!(early.iter().chain(&late).sum::<u64>(), 2 * ALL);
+    }
 }

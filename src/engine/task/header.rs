@@ -11,7 +11,7 @@
 
 use super::current;
 use super::current::RunningTask;
-use super::followed;
+use super::followed::{self, Wait};
 use super::hooks::TaskHooks;
 use super::join_error::JoinError;
 use super::origin::TaskId;
@@ -84,9 +84,9 @@ pub(crate) trait Runner: Completer {
     }
     /// The index that wakes from outside are sent to.
     fn home_worker(&self) -> u16;
-    /// A poll of a task begins that is followed under that number: see followed.rs. Returns whether the task
+    /// A poll begins of a task that is followed, after that wait if there was one. Returns whether the task
     /// is followed on.
-    fn polls_followed(&self, _task: TaskId, _number: u32) -> bool {
+    fn followed_poll_begins(&self, _task: TaskId, _wait: Option<Wait>) -> bool {
         false
     }
 }
@@ -291,18 +291,27 @@ impl Hot {
         FutureType(self.header().vtable)
     }
 
-    /// Follows the task, which is about to be queued, to its next poll, if its wait stands for some.
-    pub(crate) fn follow_queued(&self, stands_for: Option<u64>) {
-        if stands_for.is_some() {
-            self.follow(Some(0));
+    /// Follows the task, which is about to be queued, to its next poll. The wait stands for so many. A task
+    /// that is followed already stays so, and one that is queued to be cancelled or traced waits for nothing.
+    pub(crate) fn follow_queued(&self, stands_for: u64) {
+        if !self.header().state.is_marked() {
+            self.header().state.follow(Some(0));
             followed::ready(self.header().id, stands_for);
         }
     }
 
-    /// Follows the task under that number, if there is one. Returns the number under which it was followed
+    /// Follows the task, whose poll begins, to its next poll. Returns the wait that ends, if it was followed
     /// before.
-    pub(crate) fn follow(&self, number: Option<u32>) -> Option<u32> {
-        self.header().state.follow(number)
+    pub(crate) fn follow_polled(&self, number: u32) -> Option<Wait> {
+        self.header().state.follow(Some(number)).and_then(|_| followed::take(self.header().id))
+    }
+
+    /// The task is followed, and about to be queued because it has been woken.
+    pub(super) fn ready_followed(&self) {
+        let header = self.header();
+        if let Some(number) = header.state.followed() {
+            followed::ready(header.id, followed::stands_for(number));
+        }
     }
 
     /// The name that the task was given.
@@ -332,8 +341,8 @@ impl Hot {
     }
 
     fn end_unpolled(self, completer: &impl Completer, why: Option<String>) {
-        if self.header().state.is_followed() {
-            followed::polled(self.header().id);
+        if self.header().state.followed().is_some() {
+            followed::take(self.header().id);
         }
         // SAFETY: we own the `Hot`, so we alone may touch the future.
         unsafe { (self.header().vtable.cancel)(self.0, why) };
@@ -463,8 +472,9 @@ impl TaskRef {
     #[cold]
     #[inline(never)]
     fn schedule_followed(&self) {
-        followed::ready(self.header().id, None);
-        self.schedule_hot();
+        let task = Hot(self.0);
+        task.ready_followed();
+        task.schedule();
     }
 
     /// The caller has just set SCHEDULED, so it makes the `Hot`.

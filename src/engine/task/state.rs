@@ -43,8 +43,8 @@
 //! TRACED asks for a poll that notes where the task waits (traced.rs). It comes with a wake, so that a poll
 //! follows in which `start` clears it. A task that is cancelled keeps it, and is found to have ended with it.
 //!
-//! FOLLOWED: the wait from the task's next wake to the poll after that is measured (followed.rs). Both see the
-//! bits in a word that they read anyway, on whatever thread, so a task that is not followed pays nothing.
+//! FOLLOWED: the wait from the task's next wake to the poll after that is measured (followed.rs). Both see
+//! the bits in a word that they read anyway, on any thread, so a task that is not followed pays nothing.
 //!
 //! The reference count is above the bits. It counts wakers, the JoinHandle, AbortHandles, and one *live*
 //! reference that stands for "not complete yet". The queued reference is not counted: it follows from
@@ -68,14 +68,19 @@ const JOIN_INTEREST: usize = 1 << 4;
 const JOIN_WAKER: usize = 1 << 5;
 const SEEN: usize = 1 << 6;
 const TRACED: usize = 1 << 7;
-/// Three bits, in which a followed task has a number from 1 on.
+/// Three bits: 1 more than the number of a followed task.
 const FOLLOWED: usize = 7 << FOLLOWED_SHIFT;
 const FOLLOWED_SHIFT: u32 = 8;
 const REF_ONE: usize = 1 << 11;
 
 /// With a larger word a leak (`mem::forget` of clones in a loop) is about to wrap the count: abort, as Arc
-/// does. That is at half of the references that fit, at 2^52 on a 64-bit machine.
+/// does. That is at half of the references that fit: at 2^52, or at 2^20 on a 32-bit machine.
 const MAX_WORD: usize = isize::MAX as usize;
+
+/// The number under which a task with this word is followed.
+fn number_in(word: usize) -> Option<u32> {
+    ((word & FOLLOWED) >> FOLLOWED_SHIFT).checked_sub(1).map(|number| number as u32)
+}
 
 #[derive(Debug)]
 pub(crate) struct State(AtomicUsize);
@@ -314,28 +319,34 @@ impl State {
             // Release: this thread has written nothing that a waker reads.
             word = self.0.fetch_and(!WOKEN, Ordering::Acquire);
         }
-        match word & (CANCELLED | TRACED | FOLLOWED) {
-            0 => Start::Poll,
-            TRACED => self.start_traced(),
-            rest if rest & FOLLOWED != 0 => Start::Followed,
-            _ => Start::Cancel,
-        }
+        if word & (CANCELLED | TRACED | FOLLOWED) == 0 { Start::Poll } else { self.start_marked() }
     }
 
-    fn start_traced(&self) -> Start {
-        // Ordering: Acquire, as for WOKEN: a request that finds this bit set is answered here. One that comes
-        // after it sets the bit anew, with WOKEN.
-        self.0.fetch_and(!TRACED, Ordering::Acquire);
-        Start::Trace
+    /// Reads the word again, so that `start` need not keep it.
+    #[cold]
+    #[inline(never)]
+    fn start_marked(&self) -> Start {
+        // Ordering: Acquire, as in `start`: a request may have come in between.
+        let word = self.0.load(Ordering::Acquire);
+        let is_followed = word & FOLLOWED != 0 && word & CANCELLED == 0;
+        if is_followed { Start::Followed } else { self.start_asked(word) }
     }
 
     /// After [`Start::Followed`].
     pub(crate) fn start_followed(&self) -> Start {
-        // Ordering: Relaxed, `start` has read the word with Acquire just before. A request that comes in
-        // between has set WOKEN, too, so another poll answers it if this one does not.
-        match self.0.load(Ordering::Relaxed) & (CANCELLED | TRACED) {
+        // Ordering: Acquire, as in `start`.
+        self.start_asked(self.0.load(Ordering::Acquire))
+    }
+
+    fn start_asked(&self, word: usize) -> Start {
+        match word & (CANCELLED | TRACED) {
             0 => Start::Poll,
-            TRACED => self.start_traced(),
+            TRACED => {
+                // Ordering: Acquire, as for WOKEN: a request that finds this bit set is answered here. One
+                // that comes after it sets the bit anew, with WOKEN.
+                self.0.fetch_and(!TRACED, Ordering::Acquire);
+                Start::Trace
+            }
             _ => Start::Cancel,
         }
     }
@@ -345,14 +356,19 @@ impl State {
     pub(crate) fn follow(&self, number: Option<u32>) -> Option<u32> {
         let bits = number.map_or(0, |number| ((number + 1) as usize) << FOLLOWED_SHIFT);
         debug_assert_eq!(bits & !FOLLOWED, 0);
-        let before = self.update(|word| Ok(((word & !FOLLOWED) | bits, word & FOLLOWED)));
-        (before >> FOLLOWED_SHIFT).checked_sub(1).map(|number| number as u32)
+        self.update(|word| Ok(((word & !FOLLOWED) | bits & FOLLOWED, number_in(word))))
     }
 
-    /// Whether the task is followed.
-    pub(crate) fn is_followed(&self) -> bool {
+    /// The number under which the task is followed.
+    pub(crate) fn followed(&self) -> Option<u32> {
         // Ordering: Relaxed: only the owner of the `Hot`, which asks, changes these bits.
-        self.0.load(Ordering::Relaxed) & FOLLOWED != 0
+        number_in(self.0.load(Ordering::Relaxed))
+    }
+
+    /// Whether the task is to be cancelled or traced, or is followed.
+    pub(crate) fn is_marked(&self) -> bool {
+        // Ordering: Relaxed, a matter of what is measured.
+        self.0.load(Ordering::Relaxed) & (CANCELLED | TRACED | FOLLOWED) != 0
     }
 
     /// After a poll that returned Pending.
@@ -553,148 +569,4 @@ impl State {
 #[cfg(all(test, liten_loom))]
 mod loom;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn wakes_coalesce_and_one_during_the_poll_requeues() {
-        let state = State::new();
-        assert_eq!(state.wake(), Wake::Noted, "queued already");
-        assert_eq!(state.start(), Start::Poll);
-        assert_eq!(
-            state.pending(),
-            Pending::Cold,
-            "a wake before the poll is answered by the poll"
-        );
-        assert_eq!(state.wake(), Wake::Schedule);
-        assert_eq!(state.wake(), Wake::Noted);
-        assert_eq!(state.start(), Start::Poll);
-        assert_eq!(state.wake(), Wake::Noted);
-        assert_eq!(state.wake(), Wake::Noted);
-        assert_eq!(state.pending(), Pending::Requeue);
-        assert_eq!(state.start(), Start::Poll);
-        assert_eq!(state.pending(), Pending::Cold);
-    }
-
-    #[test]
-    fn a_wake_or_abort_after_completion_is_a_no_op() {
-        let state = State::new();
-        assert_eq!(state.start(), Start::Poll);
-        assert_eq!(state.complete(), Complete::Released(Released::Nothing));
-        assert_eq!(state.wake(), Wake::Nothing);
-        assert_eq!(state.abort(), Wake::Nothing);
-        assert!(state.is_complete());
-        assert_eq!(state.drop_join(), DropJoin::Complete { slot_is_ours: true });
-        assert_eq!(state.release(), Released::Free, "the JoinHandle's was the last reference");
-    }
-
-    #[test]
-    fn abort_is_seen_cold_queued_and_running() {
-        let cold = State::new();
-        assert_eq!(cold.start(), Start::Poll);
-        assert_eq!(cold.pending(), Pending::Cold);
-        assert_eq!(cold.abort(), Wake::Schedule);
-        assert_eq!(cold.abort(), Wake::Nothing);
-        assert_eq!(cold.start(), Start::Cancel);
-
-        let queued = State::new();
-        assert_eq!(queued.abort(), Wake::Nothing);
-        assert_eq!(queued.start(), Start::Cancel);
-
-        let running = State::new();
-        assert_eq!(running.start(), Start::Poll);
-        assert_eq!(running.abort(), Wake::Nothing);
-        assert_eq!(running.wake(), Wake::Noted);
-        assert_eq!(running.pending(), Pending::Cancel);
-    }
-
-    #[test]
-    fn the_output_has_one_owner() {
-        let detached = State::new();
-        assert_eq!(detached.drop_join(), DropJoin::Released);
-        assert_eq!(detached.start(), Start::Poll);
-        assert_eq!(detached.complete(), Complete::OutputUnwanted);
-        assert_eq!(detached.complete_detached(), Released::Free);
-
-        let joined = State::new();
-        assert_eq!(joined.set_join_waker(), JoinSlot::Moved);
-        assert!(joined.has_join_waker());
-        assert_eq!(joined.start(), Start::Poll);
-        assert_eq!(joined.complete(), Complete::WakeJoiner);
-        assert_eq!(joined.unset_join_waker(), JoinSlot::Complete);
-        assert_eq!(joined.set_join_waker(), JoinSlot::Complete);
-        assert_eq!(joined.joiner_woken(), JoinerWoken::Released(Released::Nothing));
-        assert_eq!(joined.drop_join(), DropJoin::Complete { slot_is_ours: true });
-        assert_eq!(joined.release(), Released::Free);
-
-        let crossed = State::new();
-        assert_eq!(crossed.set_join_waker(), JoinSlot::Moved);
-        assert_eq!(crossed.start(), Start::Poll);
-        assert_eq!(crossed.complete(), Complete::WakeJoiner);
-        assert_eq!(crossed.drop_join(), DropJoin::Complete { slot_is_ours: false });
-        assert_eq!(crossed.release(), Released::Nothing);
-        assert_eq!(crossed.joiner_woken(), JoinerWoken::DropWaker);
-        assert_eq!(crossed.release(), Released::Free);
-
-        let left = State::new();
-        assert_eq!(left.set_join_waker(), JoinSlot::Moved);
-        assert_eq!(left.drop_join(), DropJoin::DropWaker);
-        assert_eq!(left.release(), Released::Nothing);
-    }
-
-    #[test]
-    fn a_task_is_stuck_while_it_is_cold_and_without_a_waker() {
-        let state = State::new();
-        assert!(!state.is_stuck(), "queued");
-        assert_eq!(state.start(), Start::Poll);
-        assert!(!state.is_stuck(), "running");
-        state.add_ref();
-        assert_eq!(state.pending(), Pending::Cold);
-        assert!(!state.is_stuck(), "a waker exists");
-        assert_eq!(state.release(), Released::Nothing);
-        assert!(state.is_stuck());
-        assert_eq!(state.set_join_waker(), JoinSlot::Moved);
-        assert!(state.is_stuck(), "the waker in the slot is another task's");
-        assert_eq!(state.drop_join(), DropJoin::DropWaker);
-        assert!(!state.is_stuck(), "not proven until the handle is gone");
-        assert_eq!(state.release(), Released::Nothing);
-        assert!(state.is_stuck(), "detached");
-        assert_eq!(state.abort(), Wake::Schedule);
-        assert!(!state.is_stuck(), "it will end");
-        assert_eq!(state.start(), Start::Cancel);
-        assert_eq!(state.complete(), Complete::OutputUnwanted);
-        assert_eq!(state.complete_detached(), Released::Free);
-        assert!(!state.is_stuck(), "complete");
-    }
-
-    #[test]
-    fn a_mark_stays_until_the_task_goes_cold_again() {
-        let state = State::new();
-        assert_eq!([state.mark(), state.seen()], [Mark::Hot; 2], "queued");
-        assert_eq!(state.start(), Start::Poll);
-        assert_eq!([state.mark(), state.seen()], [Mark::Hot; 2], "running");
-        assert_eq!(state.pending(), Pending::Cold);
-        assert_eq!([state.seen(), state.seen()], [Mark::New; 2], "a look alone leaves no mark");
-        assert_eq!(state.mark(), Mark::New);
-        assert_eq!([state.mark(), state.seen()], [Mark::Old; 2]);
-        assert_eq!(state.wake(), Wake::Schedule);
-        assert_eq!(state.seen(), Mark::Hot);
-        assert_eq!(state.start(), Start::Poll);
-        assert_eq!(state.pending(), Pending::Cold);
-        assert_eq!(state.seen(), Mark::New, "it has run since");
-    }
-
-    #[test]
-    fn references_are_counted_beside_the_bits() {
-        let state = State::new();
-        state.add_ref();
-        assert_eq!(state.release(), Released::Nothing);
-        assert_eq!(state.drop_join(), DropJoin::Released);
-        assert_eq!(state.start(), Start::Poll);
-        state.add_ref();
-        assert_eq!(state.complete(), Complete::OutputUnwanted);
-        assert_eq!(state.complete_detached(), Released::Nothing, "a waker is still out");
-        assert_eq!(state.wake(), Wake::Nothing);
-        assert_eq!(state.release(), Released::Free);
-    }
-}
+mod tests;

@@ -253,7 +253,7 @@ function heat(title, canvas, counts, total) {
   // The program knows no end of the longest times.
   const since = (name) => total?.count > 0 ? micros(total[name] ?? Infinity) : "–";
   const text = `since the start: half up to ${since("p50_us")}, 99 % up to ${since("p99_us")}, the longest ${since("max_us")}; ` +
-    `last 10 s, to the next doubling: half below ${part(0.5)}, 99 % below ${part(0.99)}`;
+    `last 10 s, rounded up to a power of two: half below ${part(0.5)}, 99 % below ${part(0.99)}`;
   return element("section", {}, element("h3", {}, title, element("small", {}, text)), canvas);
 }
 

@@ -1,5 +1,5 @@
 //! How long ready tasks wait for a worker: what the runtime shows, beside what the program measures itself in
-//! the same run, under ten loads.
+//! the same run, under eleven loads.
 //!
 //! Each measured task has a waker around its own, which notes when the task becomes ready, whatever wakes it.
 //! Both measurements are of the same run, so they are compared with each other and with no clock. Where they
@@ -24,7 +24,7 @@ const US: Duration = Duration::from_micros(1);
 
 /// What the measured tasks have waited.
 #[derive(Default)]
-pub struct Log(Mutex<Vec<Duration>>);
+struct Log(Mutex<Vec<Duration>>);
 
 /// A waker around that of a task, which it wakes.
 #[derive(Default)]
@@ -81,7 +81,7 @@ fn spin(time: Duration) {
 
 /// How many waits there were of each length, from the shortest on.
 #[derive(Debug)]
-pub struct Waits(Vec<(Duration, u64)>);
+struct Waits(Vec<(Duration, u64)>);
 
 impl Waits {
     fn of_log(log: &Log) -> Self {
@@ -104,12 +104,12 @@ impl Waits {
         Self(buckets.map(in_bucket).collect())
     }
 
-    pub fn count(&self) -> u64 {
+    fn count(&self) -> u64 {
         self.0.iter().map(|(_, count)| count).sum()
     }
 
     /// What this share of them does not exceed.
-    pub fn quantile(&self, share: f64) -> Duration {
+    fn quantile(&self, share: f64) -> Duration {
         let (wanted, mut sum) = (((self.count() as f64 * share).ceil() as u64).max(1), 0);
         let reached = self.0.iter().find(|(_, count)| {
             sum += count;
@@ -120,7 +120,7 @@ impl Waits {
 }
 
 /// Runs `load` as a task on so many workers. Returns what it has measured, and what the runtime shows.
-pub fn run<F>(threads: usize, load: impl FnOnce(Arc<Log>) -> F) -> [Waits; 2]
+fn run<F>(threads: usize, load: impl FnOnce(Arc<Log>) -> F) -> [Waits; 2]
 where
     F: Future<Output = ()> + Send + 'static,
 {
@@ -164,7 +164,7 @@ async fn all<T>(tasks: Vec<JoinHandle<T>>) {
 }
 
 /// Light tasks beside one that computes, on one worker.
-pub async fn burner(log: Arc<Log>) {
+async fn burner(log: Arc<Log>) {
     let burner = spawn(async {
         loop {
             spin(2 * MS);
@@ -181,7 +181,7 @@ pub async fn burner(log: Arc<Log>) {
 }
 
 /// Tasks that a thread of the program wakes.
-pub async fn outside(log: Arc<Log>) {
+async fn outside(log: Arc<Log>) {
     let bell = Arc::new(Notify::new());
     let listen = |bell: Arc<Notify>| async move {
         for _ in 0..40 {
@@ -200,7 +200,7 @@ pub async fn outside(log: Arc<Log>) {
 }
 
 /// Many tasks that one call wakes.
-pub async fn batches(log: Arc<Log>) {
+async fn batches(log: Arc<Log>) {
     let bell = Arc::new(Notify::new());
     let listen = |bell: Arc<Notify>| async move {
         for _ in 0..20 {
@@ -217,7 +217,7 @@ pub async fn batches(log: Arc<Log>) {
 }
 
 /// Many tasks that one poll spawns, and thieves take.
-pub async fn storms(log: Arc<Log>) {
+async fn storms(log: Arc<Log>) {
     for _ in 0..10 {
         all((0..2_000).map(|_| log.spawn(async { spin(20 * US) })).collect()).await;
         sleep(5 * MS).await;
@@ -225,7 +225,7 @@ pub async fn storms(log: Arc<Log>) {
 }
 
 /// Timers that are due at the same time.
-pub async fn timers(log: Arc<Log>) {
+async fn timers(log: Arc<Log>) {
     let begin = LitenInstant::now();
     let wait = move || async move {
         for round in 1..20 {
@@ -237,7 +237,7 @@ pub async fn timers(log: Arc<Log>) {
 }
 
 /// Sockets that a thread of the program writes to.
-pub async fn sockets(log: Arc<Log>) {
+async fn sockets(log: Arc<Log>) {
     const MESSAGES: usize = 60;
     let mut peers = Vec::new();
     let mut tasks = Vec::new();
@@ -266,7 +266,7 @@ pub async fn sockets(log: Arc<Log>) {
 }
 
 /// Messages to and fro.
-pub async fn channels(log: Arc<Log>) {
+async fn channels(log: Arc<Log>) {
     let mut tasks = Vec::new();
     for _ in 0..8 {
         let ((to, mut heard), (fro, mut answers)) = (mpsc::channel(1), mpsc::channel(1));
@@ -286,7 +286,7 @@ pub async fn channels(log: Arc<Log>) {
 }
 
 /// Tasks that wait for blocking work.
-pub async fn pool(log: Arc<Log>) {
+async fn pool(log: Arc<Log>) {
     let ask = async || {
         for _ in 0..100 {
             spawn_blocking(|| thread::sleep(MS)).await.unwrap();
@@ -296,7 +296,7 @@ pub async fn pool(log: Arc<Log>) {
 }
 
 /// The only worker is blocked for half a second.
-pub async fn blocked(log: Arc<Log>) {
+async fn blocked(log: Arc<Log>) {
     let tick = async || {
         for _ in 0..100 {
             sleep(10 * MS).await;
@@ -309,7 +309,7 @@ pub async fn blocked(log: Arc<Log>) {
 }
 
 /// Tasks of a thread without workers, which are not counted, write to some of the workers.
-pub async fn local(log: Arc<Log>) {
+async fn local(log: Arc<Log>) {
     let (sender, mut receiver) = mpsc::channel(16);
     let writer = thread::spawn(move || {
         LocalRuntime::new().unwrap().block_on(async move {
@@ -329,7 +329,7 @@ pub async fn local(log: Arc<Log>) {
 }
 
 /// The only worker is blocked, beside so many short waits that the long ones are few.
-pub async fn stuck(log: Arc<Log>) {
+async fn stuck(log: Arc<Log>) {
     let ((to, mut heard), (fro, mut answers)) = (mpsc::channel(1), mpsc::channel(1));
     let answers_all = log.spawn(async move {
         while let Some(message) = heard.recv().await {

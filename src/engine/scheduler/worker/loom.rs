@@ -118,7 +118,7 @@ fn run_until(worker: &Worker, last: [TaskId; 2], first: impl FnOnce(&Worker) -> 
     loop {
         if let Some(task) = task {
             let task_id = task.identity().id();
-            worker.found(task.identity());
+            worker.found(&task);
             worker.run(task);
             if last.contains(&task_id) {
                 return;

@@ -11,6 +11,7 @@ use crate::engine::scheduler::probe::{AfterReport, Probe, TaskEvent, WorkerProbe
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::engine::task::cell::new_send_task;
+use crate::engine::task::followed::Wait;
 use crate::engine::task::header::{FutureType, Hot, Runner};
 use crate::engine::task::{Polled, RunningTask, TaskId};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -114,7 +115,7 @@ impl WorkerProbe for Chooser {
         u64::MAX
     }
 
-    fn fair_turn(&self, _: Instant, _: u64) {}
+    fn fair_turn(&self, _: Instant, _: u64, _: u64) {}
 
     fn choose_tick(&self, _: u64, ticks: u32) -> Option<u32> {
         Some(self.after.load(Ordering::Relaxed) % ticks)
@@ -134,7 +135,7 @@ impl WorkerProbe for Chooser {
         None
     }
 
-    fn polls_followed(&self, _: TaskId, _: u32) -> bool {
+    fn followed_poll_begins(&self, _: TaskId, _: Option<Wait>) -> bool {
         false
     }
 

@@ -21,6 +21,7 @@ fn run(state: &State, future: &Plain) {
         match state.pending() {
             Pending::Cold => return,
             Pending::Requeue => {}
+            Pending::RequeueFollowed => panic!("nothing follows"),
             Pending::Cancel => panic!("nothing aborts"),
         }
     }
@@ -81,7 +82,9 @@ fn the_last_of_three_frees_what_all_have_used() {
                 match state.wake_owned() {
                     WakeOwned::Free => cell.write(),
                     WakeOwned::Nothing | WakeOwned::Noted => {}
-                    WakeOwned::Schedule => panic!("the task is hot or complete"),
+                    WakeOwned::Schedule | WakeOwned::ScheduleFollowed => {
+                        panic!("the task is hot or complete")
+                    }
                 }
             })
         };
@@ -204,4 +207,45 @@ fn a_seen_task_has_been_cold_all_the_time() {
         }
         runner.join().expect("no panic");
     });
+}
+
+/// The runner of a task marks it in a poll, another thread wakes it, and a third one aborts it or wants it
+/// traced: one `Hot` is made at a time, no request is lost, and the mark is there at the next start.
+#[test]
+fn a_mark_is_found_by_whatever_starts_the_task_next() {
+    for is_aborted in [false, true] {
+        both_ways(move |way| {
+            let state = Arc::new(State::new());
+            assert_eq!(state.start(), Start::Poll);
+            let others = [true, false].map(|is_wake| {
+                let state = state.clone();
+                thread::spawn(move || match is_wake {
+                    true => state.wake(),
+                    false if is_aborted => state.abort(),
+                    false => state.trace(),
+                })
+            });
+            way.here();
+            assert_eq!(state.follow(Some(3)), None);
+            let pending = state.pending();
+            let [woken, asked] = others.map(|other| other.join().expect("no panic"));
+            assert_ne!(woken, Wake::Schedule, "the mark is there");
+            let is_hot = |&&wake: &&Wake| matches!(wake, Wake::Schedule | Wake::ScheduleFollowed);
+            let hots = [woken, asked].iter().filter(is_hot).count();
+            match pending {
+                Pending::Cold => assert_eq!(hots, 1, "{woken:?} {asked:?}"),
+                Pending::RequeueFollowed | Pending::Cancel => assert_eq!(hots, 0),
+                Pending::Requeue => panic!("the mark is there"),
+            }
+            assert_eq!(state.followed(), Some(3));
+            if pending == Pending::Cancel {
+                return;
+            }
+            if is_aborted {
+                return assert_eq!(state.start(), Start::Cancel);
+            }
+            assert_eq!(state.start(), Start::Followed);
+            assert_eq!(state.start_followed(), Start::Trace);
+        });
+    }
 }

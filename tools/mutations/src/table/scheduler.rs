@@ -376,8 +376,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: SLOTS,
         models: "shared::loom",
-        from: "self.0.store(self.0.load(Ordering::Relaxed) + n, Ordering::Release);",
-        to: "self.0.store(self.0.load(Ordering::Relaxed) + n, Ordering::Relaxed);",
+        from: "self.0.store(number, Ordering::Release);",
+        to: "self.0.store(number, Ordering::Relaxed);",
         breaks: "a task's end is counted before what it did",
     },
     Mutation {

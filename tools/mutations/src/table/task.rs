@@ -40,9 +40,23 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::loom",
-        from: "} else if word & WOKEN != 0 {\n                Ok((word & !WOKEN, Pending::Requeue))",
-        to: "} else if false {\n                Ok((word & !WOKEN, Pending::Requeue))",
+        from: "} else if word & WOKEN != 0 {\n                let is_followed",
+        to: "} else if false {\n                let is_followed",
         breaks: "a wake during the poll is forgotten when the task goes cold",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::loom",
+        from: "word & FOLLOWED != 0 && word & CANCELLED == 0",
+        to: "word & FOLLOWED != 0",
+        breaks: "a cancelled task is polled because it is followed",
+    },
+    Mutation {
+        file: STATE,
+        models: "task::loom",
+        from: "self.start_asked(self.0.load(Ordering::Acquire))",
+        to: "Start::Poll",
+        breaks: "a followed task forgets that it is to be traced",
     },
     Mutation {
         file: STATE,
@@ -237,7 +251,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: CELL,
         models: "task::",
-        from: "                runner.yielded(self);\n                return polled;\n",
+        from: "            runner.yielded(self);\n            return polled;\n",
         to: "",
         breaks: "a task that asks for another turn goes cold",
     },

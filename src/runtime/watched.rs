@@ -24,6 +24,8 @@ use std::task::{Context, Poll};
 static RECORDS: StaticMutex<Vec<std::sync::Arc<Record>>> = StaticMutex::new(Vec::new());
 static EXECUTORS: StaticMutex<Vec<(Id, Arc<LocalShared>)>> = StaticMutex::new(Vec::new());
 
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
+
 thread_local! {
     static FREE: Free = const { Free(RefCell::new(Vec::new())) };
 }
@@ -39,6 +41,9 @@ impl Drop for Free {
 
 /// What an observer sees of the futures that a thread gives to `block_on`, one after the other.
 struct Record {
+    /// No other record of the process has it, also of threads that have ended: an observer knows by it whether
+    /// two looks have found the same.
+    number: u64,
     /// The system's number of the thread.
     thread: u32,
     /// How many polls have begun, and how many have ended: odd in a poll.
@@ -64,8 +69,10 @@ impl Record {
         // then.
         let left = FREE.try_with(|free| free.0.borrow_mut().pop());
         left.ok().flatten().unwrap_or_else(|| {
+            // Ordering: Relaxed, only the uniqueness of the RMW's result counts.
+            let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
             let (steps, call) = (AtomicU64::new(0), StaticMutex::new(None));
-            let record = std::sync::Arc::new(Self { thread: thread_number(), steps, call });
+            let record = std::sync::Arc::new(Self { number, thread: thread_number(), steps, call });
             RECORDS.lock().push(record.clone());
             record
         })
@@ -152,8 +159,8 @@ impl Drop for WatchedRoot {
 
 /// A future in `block_on`, as it was when an observer looked.
 pub(crate) struct Root {
-    /// The address of its record, which is never followed.
-    pub(crate) address: usize,
+    /// That of its record.
+    pub(crate) number: u64,
     /// The system's number of the thread.
     pub(crate) thread: u32,
     /// The call of `block_on`.
@@ -167,12 +174,13 @@ pub(crate) struct Root {
 pub(crate) fn roots_of(runtime: Id) -> Vec<Root> {
     let records = RECORDS.lock();
     let roots = records.iter().filter_map(|record| {
+        // Held until the steps are read, so that they are those of this call.
+        let call = record.call.lock();
         let Call { called_at, simulated, .. } =
-            record.call.lock().clone().filter(|call| call.runtime == runtime)?;
+            call.clone().filter(|call| call.runtime == runtime)?;
         // Ordering: Relaxed, a number for people.
         let poll = Some(record.steps.load(Ordering::Relaxed)).filter(|steps| steps % 2 == 1);
-        let address = std::sync::Arc::as_ptr(record).addr();
-        Some(Root { address, thread: record.thread, called_at, poll, simulated })
+        Some(Root { number: record.number, thread: record.thread, called_at, poll, simulated })
     });
     roots.collect()
 }
@@ -205,22 +213,36 @@ mod tests {
     #[test]
     fn a_thread_uses_its_records_again_and_takes_them_along() {
         let runtime = Id::next();
-        let addresses =
-            move || roots_of(runtime).iter().map(|root| root.address).collect::<Vec<_>>();
+        let numbers = move || roots_of(runtime).iter().map(|root| root.number).collect::<Vec<_>>();
         let root = move || WatchedRoot::new(runtime, Location::caller(), Simulation::NONE);
         let uses = move || {
             let (outer, inner) = (root(), root());
-            let both = addresses();
+            let both = numbers();
             drop(inner);
-            assert_eq!(addresses(), both[..1]);
+            assert_eq!(numbers(), both[..1]);
             drop(outer);
-            assert_eq!(addresses(), []);
+            assert_eq!(numbers(), []);
             let (outer, _inner) = (root(), root());
-            assert_eq!(addresses(), both, "the same, and the inner one comes later");
+            assert_eq!(numbers(), both, "the same, and the inner one comes later");
             outer.record.as_ref().map(std::sync::Arc::downgrade)
         };
         let record = std::thread::spawn(uses).join().unwrap().expect("insight is on");
         assert_eq!(record.strong_count(), 0, "the thread has ended");
+    }
+
+    /// Each of these threads ends before the next begins, so a record may lie where another one has been.
+    #[test]
+    fn records_of_two_threads_are_two() {
+        let runtime = Id::next();
+        let number = move || {
+            let _root = WatchedRoot::new(runtime, Location::caller(), Simulation::NONE);
+            roots_of(runtime)[0].number
+        };
+        let mut numbers: Vec<_> =
+            (0..50).map(|_| std::thread::spawn(number).join().unwrap()).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), 50);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// What a thread is in. Addresses are compared, and never followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
-    Root(usize),
+    Root(u64),
     Executor(usize),
     Unpolled(usize),
     InPlace(usize),
@@ -152,7 +152,7 @@ impl BlockedThreads {
         let roots = roots_of(handle.id());
         for root in &roots {
             if let Some(poll) = root.poll {
-                stays(Key::Root(root.address), poll, Some(root.thread));
+                stays(Key::Root(root.number), poll, Some(root.thread));
             }
         }
         for executor in handle.executors() {
@@ -183,7 +183,7 @@ impl BlockedThreads {
         let blames_task = |found: &Finding| matches!(found, Finding::BlockedThread(_));
         let is_explained = found.iter().any(|(_, found)| blames_task(found));
         let root = |root: &Root| {
-            let stay = self.stay(Key::Root(root.address), root.poll?)?;
+            let stay = self.stay(Key::Root(root.number), root.poll?)?;
             let called_at = Some(root.called_at);
             self.told(now, slow, stay, None, called_at, None)
         };

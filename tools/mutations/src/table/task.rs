@@ -46,14 +46,14 @@ pub const ROWS: &[Mutation] = &[
     },
     Mutation {
         file: STATE,
-        models: "task::loom",
+        models: "task::state::loom",
         from: "word & FOLLOWED != 0 && word & CANCELLED == 0",
         to: "word & FOLLOWED != 0",
-        breaks: "a cancelled task is polled because it is followed",
+        breaks: "the wait of a cancelled task counts, if it is followed",
     },
     Mutation {
         file: STATE,
-        models: "task::loom",
+        models: "task::state::loom",
         from: "self.start_asked(self.0.load(Ordering::Acquire))",
         to: "Start::Poll",
         breaks: "a followed task forgets that it is to be traced",

@@ -52,7 +52,7 @@ pub use join_set::JoinSet;
 pub use local_key::{AccessError, LocalKey, TaskLocalFuture, task_local};
 pub use spawn::{id, spawn, spawn_local, spawn_pinned, try_id};
 #[doc(hidden)]
-pub use spawn::{spawn_from, spawn_local_from};
+pub use spawn::{local_executor, spawn_from, spawn_local_from};
 pub use tracker::{TaskTracker, TaskTrackerToken, TaskTrackerWaitFuture, TrackedFuture};
 pub use yield_now::yield_now;
 

@@ -118,6 +118,22 @@ impl Handle {
         self.await_tree_unless(task, limit, || false)
     }
 
+    /// Returns what [`Handle::await_tree`] does for each task of the runtime that has waited and has not
+    /// ended; `None` where it is not known in time. All of them are waited for for `limit` at most.
+    #[doc(hidden)]
+    pub fn await_trees(
+        &self,
+        limit: Duration,
+        is_unwanted: impl Fn() -> bool,
+    ) -> Vec<(TaskId, Option<AwaitTree>)> {
+        let mut tasks = Vec::new();
+        TaskList::new(self).trace(&mut |id| {
+            tasks.push(id);
+            false
+        });
+        trees(self, &tasks, limit, is_unwanted)
+    }
+
     /// As [`Handle::await_tree`]. Gives up soon after `is_unwanted`, as if the time were over.
     pub(super) fn await_tree_unless(
         &self,
@@ -143,7 +159,7 @@ impl Handle {
         if !is_found {
             return Err(AwaitTreeError::NotFound);
         }
-        match wait(&request, limit, is_unwanted) {
+        match wait(&request, limit, &is_unwanted) {
             Some(Answer::Traced(traced)) => AwaitTree::of(task, &traced, &symbols),
             Some(Answer::Ended) => Err(AwaitTreeError::Ended),
             None if is_polled(&list, task) => Err(AwaitTreeError::Running),
@@ -155,7 +171,7 @@ impl Handle {
 /// How often a thread that waits for a poll asks whether its answer is still wanted.
 const PAUSE: Duration = Duration::from_millis(20);
 
-fn wait(request: &Request, limit: Duration, is_unwanted: impl Fn() -> bool) -> Option<Answer> {
+fn wait(request: &Request, limit: Duration, is_unwanted: &impl Fn() -> bool) -> Option<Answer> {
     let end = Instant::now().checked_add(limit);
     loop {
         let left = end.map_or(PAUSE, |end| end.saturating_duration_since(Instant::now()));
@@ -166,22 +182,76 @@ fn wait(request: &Request, limit: Duration, is_unwanted: impl Fn() -> bool) -> O
     }
 }
 
-/// The trees of those of `tasks` that are polled in time.
-pub(super) fn trees(handle: &Handle, tasks: &[TaskId], limit: Duration) -> Vec<AwaitTree> {
-    let symbols = Symbols::load();
-    let end = Instant::now().checked_add(limit);
-    let own = current::id();
-    let others = tasks.iter().filter(|task| Some(**task) != own);
-    let requests: HashMap<_, _> = others.map_while(|&id| Some((id, Request::new(id)?))).collect();
-    TaskList::new(handle).trace(&mut |id| requests.contains_key(&id));
-    let answer = |task: &TaskId| {
-        let left = end.map_or(limit, |end| end.saturating_duration_since(Instant::now()));
-        match requests.get(task)?.wait(left)? {
-            Answer::Traced(traced) => AwaitTree::of(*task, &traced, &symbols).ok(),
-            Answer::Ended => None,
-        }
+/// How many tasks are asked at one time, so that none is refused: see [`AwaitTreeError::TooMany`].
+const AT_ONCE: usize = 256;
+
+/// How long they are waited for before the next ones are asked. Some may be in long polls.
+const GRACE: Duration = Duration::from_millis(50);
+
+/// The trees of `tasks` without those that have ended; `None` for one that is not known in time. All of them
+/// are waited for for `limit` at most. Gives up soon after `is_unwanted`.
+pub(super) fn trees(
+    handle: &Handle,
+    tasks: &[TaskId],
+    limit: Duration,
+    is_unwanted: impl Fn() -> bool,
+) -> Vec<(TaskId, Option<AwaitTree>)> {
+    let (symbols, list) = (Symbols::load(), TaskList::new(handle));
+    let (mut trees, mut late) = (Vec::new(), Vec::new());
+    let tree = |task, answer| match answer {
+        Answer::Traced(traced) => Some((task, AwaitTree::of(task, &traced, &symbols).ok())),
+        Answer::Ended => None,
     };
-    tasks.iter().filter_map(answer).collect()
+    for tasks in tasks.chunks(AT_ONCE) {
+        if late.len() >= AT_ONCE || is_unwanted() {
+            // Nothing polls them, it seems.
+            trees.extend(tasks.iter().map(|&task| (task, None)));
+            continue;
+        }
+        let (requests, begin) = (ask(&list, tasks, &mut trees), Instant::now());
+        for (task, request) in requests {
+            let left = GRACE.min(limit).saturating_sub(begin.elapsed());
+            match wait(&request, left, &is_unwanted) {
+                Some(answer) => trees.extend(tree(task, answer)),
+                None => late.push((task, request)),
+            }
+        }
+    }
+    let begin = Instant::now();
+    for (task, request) in late {
+        let left = limit.saturating_sub(GRACE).saturating_sub(begin.elapsed());
+        match wait(&request, left, &is_unwanted) {
+            Some(answer) => trees.extend(tree(task, answer)),
+            None => trees.push((task, None)),
+        }
+    }
+    trees
+}
+
+/// Asks those of `tasks` for a traced poll that are there. One that cannot be asked is among `trees` then.
+fn ask(
+    list: &TaskList,
+    tasks: &[TaskId],
+    trees: &mut Vec<(TaskId, Option<AwaitTree>)>,
+) -> Vec<(TaskId, Request)> {
+    let own = current::id();
+    let request = |&task: &TaskId| Request::new(task).filter(|_| own != Some(task));
+    let mut requests: HashMap<_, _> = tasks.iter().map(|task| (*task, request(task))).collect();
+    let mut met = Vec::new();
+    list.trace(&mut |id| {
+        let asked = requests.get(&id);
+        met.extend(asked.map(|_| id));
+        asked.is_some_and(Option::is_some)
+    });
+    let mut asked = Vec::new();
+    for task in met {
+        match requests.remove(&task) {
+            Some(Some(request)) => asked.push((task, request)),
+            Some(None) => trees.push((task, None)),
+            None => {}
+        }
+    }
+    asked
 }
 
 /// Where the future of a `block_on` waits in a simulation, as a tree of a task is written. `may_go_on`: it

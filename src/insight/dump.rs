@@ -163,7 +163,8 @@ impl Handle {
         let mut dump = self.dump();
         let waiting = dump.tasks.iter().filter(|task| task.state() == TaskState::Waiting);
         let waiting: Vec<_> = waiting.map(TaskInfo::id).take(MOST_TREES).collect();
-        dump.trees = trees(self, &waiting, limit);
+        let trees = trees(self, &waiting, limit, || false);
+        dump.trees = trees.into_iter().filter_map(|(_, tree)| tree).collect();
         dump
     }
 }

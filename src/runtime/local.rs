@@ -127,7 +127,7 @@ impl<'a> LocalExecutor<'a> {
         }
     }
 
-    pub(super) fn shared(&self) -> &Arc<LocalShared> {
+    pub(crate) fn shared(&self) -> &Arc<LocalShared> {
         &self.shared
     }
 

@@ -1,5 +1,6 @@
 //! Starting tasks in the current runtime.
 
+use crate::engine::sync_shim::Arc;
 use crate::engine::task::origin::Origin;
 use crate::engine::task::{JoinHandle, TaskId, current};
 use crate::engine::tokio_note::noted;
@@ -101,6 +102,17 @@ where
         Ok(join) => join,
         Err((future, origin)) => spawn_entered(future, origin),
     }
+}
+
+/// Returns what tells the executor from others in which [`spawn_local`] would start a task now; `None` if it
+/// is the current runtime's.
+#[doc(hidden)]
+pub fn local_executor() -> Option<usize> {
+    let local = with_executor(|executor| Some(Arc::as_ptr(executor?.shared())))?;
+    let is_runtimes = |handle: &Handle| {
+        handle.settled().is_some_and(|settled| Arc::as_ptr(settled.shared()) == local)
+    };
+    (!context::with(|handle| handle.is_some_and(is_runtimes))).then(|| local.addr())
 }
 
 /// Starts a task in the `LocalRuntime` that the thread has entered, and that may not run yet.

@@ -139,7 +139,7 @@ impl Runtime {
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         context::assert_may_block();
-        blocked_on!(&self.handle, future: F => self.runtime.block_on(future))
+        blocked_on!(of_runtime &self.handle, future: F => self.runtime.block_on(future))
     }
 
     /// Enters the runtime until the guard is dropped.

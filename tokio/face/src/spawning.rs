@@ -33,18 +33,18 @@ macro_rules! spawned {
     }};
 }
 
-/// As `boxed_if_large!(root …)`, for the `block_on` of a runtime.
+/// As `boxed_if_large!(root …)`, for the `block_on` of a runtime, or of a handle: only the first runs tasks.
 #[cfg(not(tokio_unstable))]
 macro_rules! blocked_on {
-    ($handle:expr, $future:ident: $F:ty => $then:expr) => {
+    ($whose:ident $handle:expr, $future:ident: $F:ty => $then:expr) => {
         ::liten::runtime::door::boxed_if_large!(root $future: $F => $then)
     };
 }
 #[cfg(tokio_unstable)]
 macro_rules! blocked_on {
-    ($handle:expr, $future:ident: $F:ty => $then:expr) => {{
+    ($whose:ident $handle:expr, $future:ident: $F:ty => $then:expr) => {{
         let _seeded = crate::runtime::unstable::Extras::seeded($handle);
-        let $future = crate::runtime::unstable::spawned::root($future, $handle);
+        let $future = crate::runtime::unstable::spawned::$whose($future, $handle);
         ::liten::runtime::door::boxed_if_large!(
             root $future: crate::runtime::unstable::spawned::Root<$F> => $then
         )

@@ -21,6 +21,8 @@ cfg_rt! {
     };
 
     use crate::runtime::context;
+    #[cfg(tokio_unstable)]
+    use crate::runtime::unstable::owner;
     use crate::spawning::spawned;
     use liten::runtime::door::boxed_if_large;
     use std::future::Future;
@@ -60,7 +62,7 @@ cfg_rt! {
     {
         let place = Location::caller();
         let origin = place;
-        spawned!("local", None, local_set::extras(), future: F, place, origin =>
+        spawned!("local", None, owner::of_spawn_local(), future: F, place, origin =>
             liten::task::spawn_local_from(future, origin))
     }
 
@@ -74,7 +76,7 @@ cfg_rt! {
         let Some(name) = name else { return spawn_local(future) };
         let place = Location::caller();
         let origin = (place, std::sync::Arc::<str>::from(name));
-        spawned!("local", Some(name), local_set::extras(), future: F, place, origin =>
+        spawned!("local", Some(name), owner::of_spawn_local(), future: F, place, origin =>
             liten::task::spawn_local_from(future, origin))
     }
 

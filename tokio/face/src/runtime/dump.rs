@@ -7,15 +7,18 @@
 
 use super::Handle;
 use crate::task::Id;
-use liten::insight::{AwaitNode, AwaitTree, AwaitTreeError};
+use liten::insight::{AwaitNode, AwaitTree};
+use liten::sync::oneshot;
 use std::ffi::c_void;
 use std::fmt;
 use std::path::Path;
 use std::ptr;
+use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
-/// How long a task is waited for that is being polled.
-const LONGEST: Duration = Duration::from_millis(250);
+/// How long the tasks are waited for that are in long polls.
+const LONGEST: Duration = Duration::from_secs(1);
 
 /// What the tasks of a runtime wait for, from [`Handle::dump`].
 #[derive(Debug)]
@@ -65,25 +68,27 @@ pub struct BacktraceSymbol {
 impl Handle {
     /// Returns what the tasks of the runtime wait for. Tasks that have never waited are not among them.
     ///
-    /// Each is polled once more for it. The workers go on meanwhile.
+    /// Each is polled once more for it. The workers go on meanwhile. A thread of its own waits for these
+    /// polls, until this is dropped.
     pub async fn dump(&self) -> Dump {
         let handle = self.inner().clone();
-        let tasks = liten::task::spawn_blocking(move || tasks(&handle)).await;
-        Dump { tasks: Tasks { tasks: tasks.unwrap_or_default() } }
-    }
-}
-
-fn tasks(handle: &liten::runtime::Handle) -> Vec<Task> {
-    let dump = handle.dump();
-    let tasks = dump.tasks().iter().filter_map(|task| {
-        let tree = match handle.await_tree(task.id(), LONGEST) {
-            Ok(tree) => Some(tree),
-            Err(AwaitTreeError::NotFound | AwaitTreeError::Ended) => return None,
-            Err(_) => None,
+        let (sender, receiver) = oneshot::channel();
+        let wanted = Arc::new(());
+        let is_unwanted = Arc::downgrade(&wanted);
+        let look = move || {
+            let trees = handle.await_trees(LONGEST, || is_unwanted.strong_count() == 0);
+            // The receiver is gone if the dump is not wanted.
+            _ = sender.send(trees);
         };
-        Some(Task { id: task.id(), trace: Trace { tree } })
-    });
-    tasks.collect()
+        let trees = match thread::Builder::new().name("liten-dump".to_owned()).spawn(look) {
+            Ok(_) => receiver.await.unwrap_or_default(),
+            // The system has no thread left.
+            Err(_) => Vec::new(),
+        };
+        drop(wanted);
+        let tasks = trees.into_iter().map(|(id, tree)| Task { id, trace: Trace { tree } });
+        Dump { tasks: Tasks { tasks: tasks.collect() } }
+    }
 }
 
 impl Dump {

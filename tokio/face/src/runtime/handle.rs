@@ -95,7 +95,7 @@ impl Handle {
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         context::assert_may_block();
-        blocked_on!(self, future: F => self.inner.block_on(future))
+        blocked_on!(of_handle self, future: F => self.inner.block_on(future))
     }
 
     /// Returns what tells the runtime from others.

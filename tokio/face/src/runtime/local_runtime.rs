@@ -78,7 +78,7 @@ impl LocalRuntime {
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         context::assert_may_block();
-        blocked_on!(&self.handle, future: F => self.runtime.block_on(future))
+        blocked_on!(of_runtime &self.handle, future: F => self.runtime.block_on(future))
     }
 
     /// Enters the runtime until the guard is dropped.

@@ -7,6 +7,7 @@
 
 pub(crate) mod extras;
 pub(crate) mod fate;
+pub(crate) mod owner;
 mod random;
 mod settings;
 pub(crate) mod span;

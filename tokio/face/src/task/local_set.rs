@@ -2,7 +2,7 @@
 
 use crate::runtime::Runtime;
 #[cfg(tokio_unstable)]
-use crate::runtime::unstable::{fate::{self, Ending}, Extras, UnhandledPanic};
+use crate::runtime::unstable::{fate::{Fate, InSet}, owner::Owner, UnhandledPanic};
 use crate::spawning::spawned;
 use liten::runtime::door::boxed_if_large;
 use liten::task::JoinHandle;
@@ -17,15 +17,9 @@ pub use liten::task::LocalEnterGuard;
 /// Tasks that may be `!Send`, which run on the thread that polls the set.
 pub struct LocalSet {
     tasks: liten::task::LocalSet,
-    /// What ends it when one of its tasks panics.
+    /// What ends it when one of its tasks panics. Dropped after the tasks, whose destructors may spawn.
     #[cfg(tokio_unstable)]
-    extras: Option<std::sync::Arc<Extras>>,
-}
-
-/// What the set has that this thread polls, or else the current runtime.
-#[cfg(tokio_unstable)]
-pub(super) fn extras() -> Option<std::sync::Arc<Extras>> {
-    fate::local().or_else(Extras::rare_current)
+    owner: Option<Owner>,
 }
 
 impl LocalSet {
@@ -34,18 +28,23 @@ impl LocalSet {
         Self {
             tasks: liten::task::LocalSet::new(),
             #[cfg(tokio_unstable)]
-            extras: None,
+            owner: None,
         }
     }
 
     /// Chooses what happens when a task of the set panics.
     #[cfg(tokio_unstable)]
     pub fn unhandled_panic(&mut self, behavior: UnhandledPanic) -> &mut Self {
-        self.extras = match behavior {
-            UnhandledPanic::ShutdownRuntime => Some(Extras::of_local_set()),
+        self.owner = match behavior {
+            UnhandledPanic::ShutdownRuntime => Some(Owner::new(&self.tasks)),
             UnhandledPanic::Ignore => None,
         };
         self
+    }
+
+    #[cfg(tokio_unstable)]
+    fn fate(&self) -> Option<std::sync::Arc<Fate>> {
+        self.owner.as_ref()?.extras().fate()
     }
 
     pub(super) fn tasks(&self) -> &liten::task::LocalSet {
@@ -65,7 +64,7 @@ impl LocalSet {
     {
         let place = Location::caller();
         let origin = place;
-        spawned!("local", None, self.extras.clone(), future: F, place, origin =>
+        spawned!("local", None, self.owner.as_ref().map(Owner::extras), future: F, place, origin =>
             self.tasks.spawn_local_from(future, origin))
     }
 
@@ -79,7 +78,7 @@ impl LocalSet {
         let Some(name) = name else { return self.spawn_local(future) };
         let place = Location::caller();
         let origin = (place, std::sync::Arc::<str>::from(name));
-        spawned!("local", Some(name), self.extras.clone(), future: F, place, origin =>
+        spawned!("local", Some(name), self.owner.as_ref().map(Owner::extras), future: F, place, origin =>
             self.tasks.spawn_local_from(future, origin))
     }
 
@@ -98,7 +97,7 @@ impl LocalSet {
         F: Future,
     {
         #[cfg(tokio_unstable)]
-        return Ending::set(self.tasks.run_until(future), self.extras.clone());
+        return InSet::new(self.tasks.run_until(future), &self.tasks, self.fate());
         #[cfg(not(tokio_unstable))]
         self.tasks.run_until(future)
     }
@@ -115,8 +114,12 @@ impl Future for LocalSet {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         #[cfg(tokio_unstable)]
-        if let Some(extras) = self.extras.clone() {
-            return std::pin::pin!(Ending::set(&mut self.tasks, Some(extras))).poll(cx);
+        if let Some(fate) = self.fate() {
+            fate.check_in(&self.tasks, cx);
+            let poll = Pin::new(&mut self.tasks).poll(cx);
+            // The task that has panicked may have been the last one.
+            fate.check_in(&self.tasks, cx);
+            return poll;
         }
         Pin::new(&mut self.tasks).poll(cx)
     }

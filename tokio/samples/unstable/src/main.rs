@@ -1,9 +1,16 @@
-//! What `--cfg tokio_unstable` adds: names, hooks, metrics. It prints the same on tokio and on liten.
+//! What `--cfg tokio_unstable` adds: names, hooks, metrics, ends, dumps. It prints the same on tokio and on
+//! liten. With the argument `ours` it looks at what holds on liten alone.
+
+mod dumps;
+mod ends;
+mod sets;
+mod waits;
+
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{
-    Builder, HistogramConfiguration, LocalRuntime, LogHistogram, RngSeed, UnhandledPanic,
+    Builder, HistogramConfiguration, LocalRuntime, LogHistogram, RngSeed, Runtime, UnhandledPanic,
 };
 use tokio::task::{self, JoinSet, LocalSet};
 
@@ -17,6 +24,9 @@ struct Calls {
 }
 
 fn main() {
+    if std::env::args().nth(1).as_deref() == Some("ours") {
+        return dumps::ours();
+    }
     let calls = Arc::new(Calls::default());
     let of = |what: fn(&Calls) -> &AtomicUsize| {
         let calls = calls.clone();
@@ -69,7 +79,10 @@ fn main() {
     );
     local();
     by_seed();
-    ends();
+    ends::all();
+    sets::all();
+    waits::all();
+    dumps::all();
 }
 
 /// Twelve tasks, one of which is a function that blocks and is no task for the hooks.
@@ -117,32 +130,6 @@ fn by_seed() {
     println!("the same choices {}", choices() == choices());
 }
 
-/// A task that panics ends the runtime, or the set.
-fn ends() {
-    let runtime = Builder::new_current_thread()
-        .unhandled_panic(UnhandledPanic::ShutdownRuntime)
-        .build()
-        .unwrap();
-    let block_on = std::panic::AssertUnwindSafe(|| {
-        runtime.block_on(async {
-            tokio::spawn(async { panic!("on purpose") });
-            std::future::pending::<()>().await;
-        })
-    });
-    println!("ended {}", std::panic::catch_unwind(block_on).is_err());
-    let later = runtime.spawn(async {});
-    drop(runtime);
-    let plain = Builder::new_current_thread().build().unwrap();
-    println!("cancelled {}", plain.block_on(later).unwrap_err().is_cancelled());
-    let mut set = LocalSet::new();
-    set.unhandled_panic(UnhandledPanic::ShutdownRuntime);
-    set.spawn_local(async { panic!("on purpose") });
-    let run = std::panic::AssertUnwindSafe(|| {
-        plain.block_on(set.run_until(std::future::pending::<()>()))
-    });
-    println!("the set ended {}", std::panic::catch_unwind(run).is_err());
-}
-
 fn local() {
     let runtime = LocalRuntime::new().unwrap();
     let number = runtime.block_on(async {
@@ -157,4 +144,13 @@ fn local() {
         task.await.unwrap() + named.await.unwrap()
     });
     println!("local {number}");
+}
+
+fn current_thread() -> Runtime {
+    Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// Whether `f` panics.
+fn panics<R>(f: impl FnOnce() -> R) -> bool {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).is_err()
 }

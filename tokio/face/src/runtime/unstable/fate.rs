@@ -1,29 +1,22 @@
 //! The end of a runtime, or of a `LocalSet`, whose task has panicked, if it was built to end then.
 //!
-//! liten's go on. So each task of such a one is listed here with what aborts it, and each `block_on` with its
-//! waker. A panic aborts the tasks and wakes the `block_on`s, which panic. What is spawned later is aborted
+//! liten's go on. So each task of such a one is listed here with what aborts it, until its future is dropped,
+//! and each `block_on` with its waker. A panic aborts the tasks. What runs them goes on until all of them are
+//! dropped, polls no future of a `block_on` meanwhile, and panics then. What is spawned later is aborted
 //! before it runs.
+//!
+//! A waker is cloned, dropped and called without the lock, and so is what aborts a task: they may be code of
+//! the program, which spawns.
 
-use super::extras::Extras;
 use crate::LITEN;
-use liten::task::AbortHandle;
+use liten::task::{AbortHandle, LocalSet};
 use pin_project_lite::pin_project;
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{pending, Future};
+use std::mem;
+use std::pin::{self, Pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-
-thread_local! {
-    /// What the `LocalSet` has that this thread polls.
-    static LOCAL: RefCell<Option<Arc<Extras>>> = const { RefCell::new(None) };
-}
-
-/// What the `LocalSet` has that this thread polls, if it has something.
-pub(crate) fn local() -> Option<Arc<Extras>> {
-    LOCAL.with_borrow(Clone::clone)
-}
 
 /// One for a runtime or a set.
 pub(crate) struct Fate {
@@ -35,7 +28,7 @@ pub(crate) struct Fate {
 struct State {
     is_over: bool,
     next: u64,
-    /// `None`: it is being spawned.
+    /// `None`: it is being spawned, or was aborted.
     tasks: HashMap<u64, Option<AbortHandle>>,
     roots: HashMap<u64, Waker>,
 }
@@ -67,18 +60,55 @@ impl Fate {
         Member { fate: self, number }
     }
 
-    /// A task, or another one that was spawned with it, has panicked: ends all but `number`.
+    /// A task has panicked, `number`: aborts all others.
     fn end(&self, number: u64) {
         let mut state = self.state();
         state.is_over = true;
         let own = state.tasks.remove(&number);
-        let others: Vec<AbortHandle> = state.tasks.drain().filter_map(|(_, task)| task).collect();
-        let roots: Vec<Waker> = state.roots.drain().map(|(_, root)| root).collect();
+        let others: Vec<AbortHandle> = state.tasks.values_mut().filter_map(Option::take).collect();
+        let roots = state.roots_if_all_are_dropped();
         // What is aborted may be dropped here and now, and takes itself out of the list.
         drop(state);
         drop(own);
         others.iter().for_each(AbortHandle::abort);
-        roots.into_iter().for_each(Waker::wake);
+        roots.into_values().for_each(Waker::wake);
+    }
+
+    fn is_over(&self) -> bool {
+        self.state().is_over
+    }
+
+    fn panic(&self) -> ! {
+        panic!("a spawned task panicked and the {} on unhandled panic ({LITEN})", self.whose)
+    }
+
+    /// Panics if a task of `set`, which has this, has panicked; after all others are dropped.
+    pub(crate) fn check_in(&self, set: &LocalSet, cx: &mut Context<'_>) {
+        let mut left = usize::MAX;
+        loop {
+            let state = self.state();
+            let (is_over, tasks) = (state.is_over, state.tasks.len());
+            drop(state);
+            if !is_over {
+                return;
+            }
+            // Those stay that are being polled further up on this stack.
+            if tasks == 0 || tasks >= left {
+                self.panic();
+            }
+            left = tasks;
+            _ = pin::pin!(set.run_until(pending::<()>())).poll(cx);
+        }
+    }
+}
+
+impl State {
+    /// Once it is over and all tasks are dropped: those that wait for this.
+    fn roots_if_all_are_dropped(&mut self) -> HashMap<u64, Waker> {
+        match self.is_over && self.tasks.is_empty() {
+            true => mem::take(&mut self.roots),
+            false => HashMap::new(),
+        }
     }
 }
 
@@ -101,7 +131,12 @@ impl Member {
 
 impl Drop for Member {
     fn drop(&mut self) {
-        self.fate.state().tasks.remove(&self.number);
+        let mut state = self.fate.state();
+        let own = state.tasks.remove(&self.number);
+        let roots = state.roots_if_all_are_dropped();
+        drop(state);
+        drop(own);
+        roots.into_values().for_each(Waker::wake);
     }
 }
 
@@ -113,7 +148,7 @@ pub(super) struct Spawning {
 
 impl Spawning {
     pub(super) fn is_too_late(&self) -> bool {
-        self.fate.state().is_over
+        self.fate.is_over()
     }
 
     /// The task is spawned; what aborts it is kept, or used at once.
@@ -129,13 +164,12 @@ impl Spawning {
 }
 
 pin_project! {
-    /// A future that panics when the runtime or the set has ended by a panic.
+    /// The future of a `block_on` that panics when the runtime has ended by a panic.
     pub(crate) struct Ending<F> {
         #[pin]
         future: F,
         waiting: Option<Waiting>,
-        // What is spawned meanwhile belongs to the set that has this.
-        set: Option<Arc<Extras>>,
+        is_polled: bool,
     }
 }
 
@@ -145,15 +179,8 @@ struct Waiting {
 }
 
 impl<F> Ending<F> {
-    /// The future of a `block_on`.
-    pub(super) fn root(future: F, fate: Option<Arc<Fate>>) -> Self {
-        Self { future, waiting: fate.map(Waiting::new), set: None }
-    }
-
-    /// A future that polls the tasks of a `LocalSet`, which has `extras`.
-    pub(crate) fn set(future: F, extras: Option<Arc<Extras>>) -> Self {
-        let fate = extras.as_ref().and_then(|extras| extras.fate());
-        Self { future, waiting: fate.map(Waiting::new), set: extras }
+    pub(super) fn new(future: F, fate: Option<Arc<Fate>>) -> Self {
+        Self { future, waiting: fate.map(Waiting::new), is_polled: false }
     }
 }
 
@@ -163,12 +190,13 @@ impl<F: Future> Future for Ending<F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
         let Some(waiting) = this.waiting else { return this.future.poll(cx) };
-        waiting.check(cx);
-        let within = this.set.clone().map(|set| Within(LOCAL.replace(Some(set))));
+        // The first poll comes before any task of this call, as on tokio.
+        if mem::replace(this.is_polled, true) && waiting.is_over(cx) {
+            return Poll::Pending;
+        }
         let poll = this.future.poll(cx);
-        drop(within);
         if poll.is_pending() {
-            waiting.check(cx);
+            waiting.is_over(cx);
         }
         poll
     }
@@ -183,14 +211,30 @@ impl Waiting {
         Self { fate, number }
     }
 
-    /// Panics if it is over, and otherwise waits for that.
-    fn check(&self, cx: &mut Context<'_>) {
-        let mut state = self.fate.state();
-        if state.is_over {
+    /// Whether it is over, but for tasks that are being dropped; this is woken after the last of them. Panics
+    /// if there is none.
+    fn is_over(&self, cx: &mut Context<'_>) -> bool {
+        let mut new = None;
+        loop {
+            let mut state = self.fate.state();
+            let is_over = state.is_over;
+            if is_over && state.tasks.is_empty() {
+                drop(state);
+                self.fate.panic();
+            }
+            if let Some(waker) = new.take() {
+                let before = state.roots.insert(self.number, waker);
+                drop(state);
+                drop(before);
+                return is_over;
+            }
+            let known = state.roots.get(&self.number);
+            if known.is_some_and(|known| known.will_wake(cx.waker())) {
+                return is_over;
+            }
             drop(state);
-            panic!("a spawned task panicked and the {} on unhandled panic ({LITEN})", self.fate.whose);
+            new = Some(cx.waker().clone());
         }
-        state.roots.entry(self.number).or_insert_with(|| cx.waker().clone()).clone_from(cx.waker());
     }
 }
 
@@ -201,11 +245,32 @@ impl Drop for Waiting {
     }
 }
 
-/// While it is there, `spawn_local` spawns into a set. It has what was there before.
-struct Within(Option<Arc<Extras>>);
+pin_project! {
+    /// A future in a `LocalSet` whose tasks run with it. The set may end when one of them panics.
+    pub(crate) struct InSet<'a, F> {
+        #[pin]
+        future: F,
+        set: &'a LocalSet,
+        fate: Option<Arc<Fate>>,
+    }
+}
 
-impl Drop for Within {
-    fn drop(&mut self) {
-        LOCAL.set(self.0.take());
+impl<'a, F> InSet<'a, F> {
+    pub(crate) fn new(future: F, set: &'a LocalSet, fate: Option<Arc<Fate>>) -> Self {
+        Self { future, set, fate }
+    }
+}
+
+impl<F: Future> Future for InSet<'_, F> {
+    type Output = F::Output;
+
+    /// On tokio, too, the future is polled before the set looks whether it has ended.
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let poll = this.future.poll(cx);
+        if let (Some(fate), Poll::Pending) = (this.fate, &poll) {
+            fate.check_in(this.set, cx);
+        }
+        poll
     }
 }

@@ -15,8 +15,10 @@ pub(super) use self::silent::{Spanned, TaskSpan};
 
 #[cfg(feature = "tracing")]
 mod sent {
+    use super::super::spawned::twice_if_traced;
     use liten::task::TaskId;
     use pin_project_lite::pin_project;
+    use std::convert::Infallible;
     use std::future::Future;
     use std::panic::Location;
     use std::pin::Pin;
@@ -102,15 +104,16 @@ mod sent {
                 Some(span) => span,
                 None => this.span.begin(liten::task::id()),
             };
-            let future = this.future.as_pin_mut().expect("it is there until this is dropped");
+            let mut future = this.future.as_pin_mut().expect("it is there until this is dropped");
             let Some(id) = span.id() else { return future.poll(cx) };
             let entered = span.enter();
-            let told = match this.waker {
-                Some(told) if told.waker.will_wake(cx.waker()) => told,
-                _ => this.waker.insert(ToldWaker::new(id.into_u64(), cx.waker().clone())),
-            };
-            let poll = future.poll(&mut Context::from_waker(&Waker::from(told.clone())));
-            drop(entered);
+            let new = || ToldWaker::new(id.into_u64(), cx.waker().clone());
+            let told = this.waker.get_or_insert_with(new);
+            let own = Waker::from(told.clone());
+            let Ok(poll) = twice_if_traced(cx, &told.waker, &own, |cx| {
+                Ok::<_, Infallible>(future.as_mut().poll(cx))
+            });
+            drop((own, entered));
             told.tell_of_clones();
             poll
         }

@@ -32,9 +32,14 @@ pin_project! {
 /// The future of a `block_on`.
 pub(crate) type Root<F> = Ending<F>;
 
-/// Wraps the future of a `block_on`.
-pub(crate) fn root<F>(future: F, handle: &Handle) -> Root<F> {
-    Ending::root(future, Extras::rare_of(handle).and_then(|extras| extras.fate()))
+/// Wraps the future of the `block_on` of a runtime.
+pub(crate) fn of_runtime<F>(future: F, handle: &Handle) -> Root<F> {
+    Ending::new(future, Extras::rare_of(handle).and_then(|extras| extras.fate()))
+}
+
+/// Wraps the future of the `block_on` of a handle. It runs none of the tasks, and goes on if they end.
+pub(crate) fn of_handle<F>(future: F, _: &Handle) -> Root<F> {
+    Ending::new(future, None)
 }
 
 /// The half that the thread has which spawns.
@@ -90,14 +95,14 @@ impl<F: Future> Future for Spawned<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let this = self.project();
+        let mut this = self.project();
         let seeds = this.seeded.as_ref().and_then(|extras| extras.seeds.as_ref());
         let _seeded = seeds.map(Seeds::enter_task);
         if this.member.is_none() && this.clock.is_none() {
             return this.future.poll(cx);
         }
-        let polled = |cx: &mut Context<'_>| {
-            panic::catch_unwind(AssertUnwindSafe(|| this.future.poll(cx)))
+        let mut polled = |cx: &mut Context<'_>| {
+            panic::catch_unwind(AssertUnwindSafe(|| this.future.as_mut().poll(cx)))
         };
         let poll = match this.clock {
             Some(clock) => clock.poll(cx, polled),
@@ -120,38 +125,53 @@ struct Clock {
 }
 
 impl Clock {
-    fn poll<R>(&mut self, cx: &mut Context<'_>, poll: impl FnOnce(&mut Context<'_>) -> R) -> R {
-        let stamp = self.stamp(cx.waker());
+    fn poll<T, E>(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut poll: impl FnMut(&mut Context<'_>) -> Result<Poll<T>, E>,
+    ) -> Result<Poll<T>, E> {
+        let new = || Arc::new(Stamp { at: Mutex::default(), waker: cx.waker().clone() });
+        let stamp = self.woken.get_or_insert_with(new);
         let since = self.ready.take().or_else(|| stamp.at().take());
-        // A poll without a wake of its waker is one that liten makes to see where the task waits.
-        let latency = since.map_or(Duration::ZERO, |since| since.elapsed());
+        // A poll without a wake is one that liten makes to see where the task waits.
+        let latency = since.map(|since| since.elapsed());
         let tracking = self.extras.tracking.as_ref().expect("or there would be no clock");
         let Tracking { before_poll, after_poll, times } = tracking;
-        times.iter().for_each(|times| times.count(latency));
+        times.iter().zip(latency).for_each(|(times, latency)| times.count(latency));
         let meta = TaskMeta {
             id: liten::task::id(),
             spawned_at: self.place,
-            schedule_latency: Some(latency),
+            schedule_latency: latency,
             lifetime: PhantomData,
         };
         before_poll.iter().for_each(|hook| hook(&meta));
-        let result = poll(&mut Context::from_waker(&Waker::from(stamp)));
+        let result = twice_if_traced(cx, &stamp.waker, &Waker::from(stamp.clone()), &mut poll);
+        stamp.polled();
         after_poll.iter().for_each(|hook| hook(&meta));
         result
     }
-
-    /// The waker that notes when it is called, over `waker`.
-    fn stamp(&mut self, waker: &Waker) -> Arc<Stamp> {
-        match &self.woken {
-            Some(stamp) if stamp.waker.will_wake(waker) => stamp.clone(),
-            _ => {
-                let stamp = Arc::new(Stamp { at: Mutex::default(), waker: waker.clone() });
-                self.woken.insert(stamp).clone()
-            }
-        }
-    }
 }
 
+/// Polls with `own`, a waker over `task`, which is the task's.
+///
+/// A task has one waker, but for the polls in which liten sees where it waits. The waker of these has to
+/// reach each place where the task leaves it. So there are two such polls: the second one leaves `own`.
+pub(super) fn twice_if_traced<T, E>(
+    cx: &mut Context<'_>,
+    task: &Waker,
+    own: &Waker,
+    mut poll: impl FnMut(&mut Context<'_>) -> Result<Poll<T>, E>,
+) -> Result<Poll<T>, E> {
+    if !task.will_wake(cx.waker()) {
+        let traced = poll(cx);
+        if !matches!(traced, Ok(Poll::Pending)) {
+            return traced;
+        }
+    }
+    poll(&mut Context::from_waker(own))
+}
+
+/// A waker that notes when it is called.
 struct Stamp {
     at: Mutex<Option<Instant>>,
     waker: Waker,
@@ -160,6 +180,11 @@ struct Stamp {
 impl Stamp {
     fn at(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
         self.at.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// After a poll: the task cannot be polled before that, whenever it was woken.
+    fn polled(&self) {
+        self.at().iter_mut().for_each(|at| *at = Instant::now());
     }
 }
 

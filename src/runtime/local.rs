@@ -616,6 +616,11 @@ impl LocalShared {
         self.registry.len()
     }
 
+    /// How many tasks other threads have spawned or woken.
+    pub(crate) fn sent_tasks(&self) -> u64 {
+        self.queue.came()
+    }
+
     pub(crate) fn queued_tasks(&self) -> usize {
         self.queue.len()
     }

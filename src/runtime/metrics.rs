@@ -129,9 +129,20 @@ impl RuntimeMetrics {
     }
 
     /// Returns how many tasks `worker` has taken from the injector and from threads in `block_on`. A
-    /// peer that steals from it at that very moment may make the count too low.
+    /// peer that steals from it at that very moment may make the count too low. Without workers, it is how
+    /// many tasks other threads have spawned or woken.
     pub fn worker_injected_count(&self, worker: usize) -> u64 {
         self.counts(worker).injected
+    }
+
+    /// Returns the sum of [`worker_injected_count`](Self::worker_injected_count) of all workers, spare ones
+    /// included.
+    #[doc(hidden)]
+    pub fn injected_count(&self) -> u64 {
+        match self.handle.scheduler() {
+            Some(scheduler) => scheduler.taken_from_injector(),
+            None => self.worker_injected_count(0),
+        }
     }
 
     /// Returns how often `worker` has gone to sleep.
@@ -270,7 +281,8 @@ impl RuntimeMetrics {
         match (self.handle.scheduler(), self.local()) {
             (Some(scheduler), _) => scheduler.worker_counts(worker),
             (_, Some(local)) if worker == 0 => {
-                WorkerCounts { polls: local.polls(), ..self.handle.inner.sleeps.counts() }
+                let (polls, injected) = (local.polls(), local.sent_tasks());
+                WorkerCounts { polls, injected, ..self.handle.inner.sleeps.counts() }
             }
             _ => WorkerCounts::default(),
         }

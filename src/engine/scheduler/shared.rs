@@ -326,6 +326,11 @@ impl Shared {
         }
     }
 
+    /// How many tasks all workers have taken from the injector.
+    pub(crate) fn taken_from_injector(&self) -> u64 {
+        self.used_slots().map(|slot| slot.stats.from_injector.get()).sum()
+    }
+
     /// Whether no task is alive, and each JoinHandle knows.
     ///
     /// A worker counts a completion before the task's JoinHandle learns of it, so that a caller which has

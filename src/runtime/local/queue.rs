@@ -101,6 +101,8 @@ struct Own {
 
 struct Inbox {
     hot: VecDeque<Hot>,
+    /// How many tasks have come.
+    came: u64,
     /// How often the idle visits have been woken.
     wakes: usize,
     /// Set when the executor is dropped: nothing is spawned any more.
@@ -128,7 +130,7 @@ impl Queue {
             }),
             length: AtomicUsize::new(0),
             mail: AtomicBool::new(false),
-            inbox: WaitList::new(Inbox { hot: VecDeque::new(), wakes: 0, closed: false }),
+            inbox: WaitList::new(Inbox { hot: VecDeque::new(), came: 0, wakes: 0, closed: false }),
         }
     }
 
@@ -181,6 +183,7 @@ impl Queue {
 
     fn put(&self, inbox: &mut Inbox, task: Hot) {
         inbox.hot.push_back(task);
+        inbox.came += 1;
         // Ordering: Relaxed, no task is taken on the strength of it: `begin` reads it and then takes the
         // lock. A visit that reads an old value looks under the lock before it goes idle.
         self.mail.store(true, Ordering::Relaxed);
@@ -206,6 +209,11 @@ impl Queue {
     pub(super) fn len(&self) -> usize {
         // Ordering: Relaxed, a number for people; `note_length` writes it.
         self.length.load(Ordering::Relaxed) + self.inbox.lock().hot.len()
+    }
+
+    /// How many tasks other threads have sent.
+    pub(super) fn came(&self) -> u64 {
+        self.inbox.lock().came
     }
 
     /// Wakes the visits that are idle, outside the lock. Not those that come back meanwhile: they have found

@@ -139,6 +139,8 @@ impl Runtime {
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         context::assert_may_block();
+        #[cfg(tokio_unstable)]
+        self._extras.runs_here(self.handle.runtime_flavor());
         blocked_on!(of_runtime &self.handle, future: F => self.runtime.block_on(future))
     }
 

@@ -196,9 +196,23 @@ impl RuntimeMetrics {
         self.worker_total_busy_duration(worker).checked_div(polls).unwrap_or_default()
     }
 
-    /// Returns nothing: liten's workers have no thread that is theirs alone.
-    pub fn worker_thread_id(&self, _worker: usize) -> Option<ThreadId> {
-        None
+    /// Returns how many tasks other threads have made ready. With workers it is how many they have spawned:
+    /// a task that they wake goes to the worker that has run it last, and is not counted.
+    pub fn remote_schedule_count(&self) -> u64 {
+        self.inner.injected_count()
+    }
+
+    /// Returns how many polls of `worker` were not of tasks that other threads have made ready: see
+    /// [`remote_schedule_count`](Self::remote_schedule_count).
+    pub fn worker_local_schedule_count(&self, worker: usize) -> u64 {
+        let remote = self.inner.worker_injected_count(worker);
+        self.worker_poll_count(worker).saturating_sub(remote)
+    }
+
+    /// Returns the thread that was in `block_on` last, of a runtime without workers. Returns nothing with
+    /// workers: they have no thread that is theirs alone.
+    pub fn worker_thread_id(&self, worker: usize) -> Option<ThreadId> {
+        self.extras.as_ref().filter(|_| worker == 0)?.thread()
     }
 }
 
@@ -218,9 +232,7 @@ macro_rules! not_counted {
 impl RuntimeMetrics {
     not_counted! {
         budget_forced_yield_count() -> u64;
-        remote_schedule_count() -> u64;
         worker_local_queue_depth(_worker) -> usize;
-        worker_local_schedule_count(_worker) -> u64;
         worker_noop_count(_worker) -> u64;
         worker_overflow_count(_worker) -> u64;
         worker_steal_operations(_worker) -> u64;

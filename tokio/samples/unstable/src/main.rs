@@ -1,6 +1,7 @@
 //! What `--cfg tokio_unstable` adds: names, hooks, metrics, ends, dumps. It prints the same on tokio and on
 //! liten. With the argument `ours` it looks at what holds on liten alone.
 
+mod counts;
 mod dumps;
 mod ends;
 mod sets;
@@ -79,6 +80,7 @@ fn main() {
     );
     local();
     by_seed();
+    counts::all();
     ends::all();
     sets::all();
     waits::all();

@@ -4,11 +4,12 @@ use super::fate::Fate;
 use super::random::{SeedGuard, Seeds};
 use super::settings::Hook;
 use super::times::Times;
-use crate::runtime::{Handle, Id};
+use crate::runtime::{Handle, Id, RuntimeFlavor};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, ThreadId};
 
 static LIST: Mutex<Option<HashMap<Id, Arc<Extras>>>> = Mutex::new(None);
 /// How many of them have what is looked for at each spawn or `block_on`.
@@ -17,6 +18,8 @@ static RARE: AtomicUsize = AtomicUsize::new(0);
 #[derive(Default)]
 pub(crate) struct Extras {
     pub(super) spawned: AtomicU64,
+    /// The thread that was in `block_on` last, if there are no workers.
+    pub(super) thread: Mutex<Option<ThreadId>>,
     pub(super) polls: Option<Times>,
     pub(super) tracking: Option<Tracking>,
     pub(super) fate: Option<Arc<Fate>>,
@@ -44,7 +47,10 @@ impl Entry {
             // by a way that makes this visible.
             RARE.fetch_add(1, Ordering::Relaxed);
         }
-        Self(handle.id(), extras)
+        let entry = Self(handle.id(), extras);
+        // As on tokio, that is where it was built until then.
+        entry.runs_here(handle.runtime_flavor());
+        entry
     }
 }
 
@@ -57,7 +63,21 @@ impl Drop for Entry {
     }
 }
 
+impl Entry {
+    /// This thread begins to run the tasks, if there are no workers.
+    pub(in crate::runtime) fn runs_here(&self, flavor: RuntimeFlavor) {
+        if flavor == RuntimeFlavor::CurrentThread {
+            let mut last = self.1.thread.lock().unwrap_or_else(PoisonError::into_inner);
+            *last = Some(thread::current().id());
+        }
+    }
+}
+
 impl Extras {
+    pub(crate) fn thread(&self) -> Option<ThreadId> {
+        *self.thread.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// That of a `LocalSet` that ends when a task panics.
     pub(crate) fn of_local_set() -> Arc<Self> {
         Arc::new(Self { fate: Some(Fate::of_local_set()), ..Self::default() })

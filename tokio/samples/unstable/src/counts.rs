@@ -1,0 +1,51 @@
+//! Which thread ran the tasks, and who has made them ready.
+
+use crate::current_thread;
+use std::thread;
+use tokio::runtime::Builder;
+
+pub(crate) fn all() {
+    threads();
+    without_workers();
+    with_workers();
+}
+
+fn threads() {
+    let runtime = current_thread();
+    let metrics = runtime.metrics();
+    println!("where it was built {}", metrics.worker_thread_id(0) == Some(thread::current().id()));
+    runtime.block_on(async {});
+    println!("here {}", metrics.worker_thread_id(0) == Some(thread::current().id()));
+    let other = thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            runtime.block_on(async {});
+            thread::current().id()
+        });
+        other.join().unwrap()
+    });
+    println!("there {}", metrics.worker_thread_id(0) == Some(other));
+}
+
+fn without_workers() {
+    let runtime = current_thread();
+    let metrics = runtime.metrics();
+    runtime.block_on(async { tokio::spawn(async {}).await.unwrap() });
+    println!("{} from outside", metrics.remote_schedule_count());
+    let outside = thread::scope(|scope| scope.spawn(|| runtime.spawn(async {})).join().unwrap());
+    runtime.block_on(outside).unwrap();
+    println!("{} from outside", metrics.remote_schedule_count());
+    drop(runtime);
+    println!("{} by tasks", metrics.worker_local_schedule_count(0));
+}
+
+fn with_workers() {
+    let runtime = Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let metrics = runtime.metrics();
+    for _ in 0..3 {
+        let task = runtime.spawn(async { tokio::spawn(async {}).await.unwrap() });
+        runtime.block_on(task).unwrap();
+    }
+    drop(runtime);
+    let by_tasks = (0..2).map(|worker| metrics.worker_local_schedule_count(worker)).sum::<u64>();
+    println!("{} from outside, by tasks {}", metrics.remote_schedule_count(), by_tasks >= 3);
+}

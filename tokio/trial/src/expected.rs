@@ -114,8 +114,8 @@ mod tests {
             ("expected", include_str!("../expected"), 5),
             ("expected-of-libraries", include_str!("../expected-of-libraries"), 1),
             ("expected-of-documentation", include_str!("../expected-of-documentation"), 0),
-            ("expected-of-releases", include_str!("../expected-of-releases"), 12),
-            ("expected-unstable", include_str!("../expected-unstable"), 29),
+            ("expected-of-releases", include_str!("../expected-of-releases"), 31),
+            ("expected-unstable", include_str!("../expected-unstable"), 23),
         ] {
             let list = Expected::parse(text).expect("the list can be read");
             assert_eq!(

@@ -45,6 +45,7 @@ async-stream = "0.3"
 bytes = "1.2.1"
 futures = { version = "0.3", features = ["async-await"] }
 futures-concurrency = "7.6.3"
+futures-test = "0.3.31"
 libc = "0.2.168"
 nix = { version = "0.31", default-features = false, features = ["aio", "fs", "socket"] }
 pin-project-lite = "0.2.11"
@@ -57,7 +58,6 @@ tokio-test = "0.4"
 
 [target.'cfg(tokio_unstable)'.dev-dependencies]
 backtrace = "0.3.58"
-futures-test = "0.3.31"
 tracing = "0.1.29"
 tracing-mock = "=0.1.0-beta.1"
 

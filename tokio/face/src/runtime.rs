@@ -40,7 +40,6 @@ use crate::spawning::{blocked_on, blocking, spawned};
 use liten::task::JoinHandle;
 use std::future::Future;
 use std::io::Result;
-use std::mem;
 use std::panic::Location;
 use std::thread;
 use std::time::Duration;
@@ -91,7 +90,12 @@ impl Runtime {
     ) -> Self {
         let handle = Handle::from_inner(runtime.handle().clone());
         let _entry = Entry::new(handle.id(), disabled);
-        Self { check: DropCheck, runtime, handle, _entry, _extras }
+        let check = DropCheck {
+            is_waived: false,
+            #[cfg(tokio_unstable)]
+            extras: _extras.extras().clone(),
+        };
+        Self { check, runtime, handle, _entry, _extras }
     }
 
     /// Makes a runtime with a worker per processor.
@@ -155,8 +159,9 @@ impl Runtime {
     ///
     /// Panics in async code, unless nothing is waited for.
     pub fn shutdown_timeout(self, duration: Duration) {
+        self.check.end();
         if duration.is_zero() {
-            mem::forget(self.check);
+            self.check.waive();
         }
         self.runtime.shutdown_timeout(duration);
     }
@@ -164,7 +169,7 @@ impl Runtime {
     /// Ends the runtime without waiting for its threads.
     pub fn shutdown_background(self) {
         // Nothing is waited for, so it may be called anywhere.
-        mem::forget(self.check);
+        self.check.waive();
         self.runtime.shutdown_background();
     }
 
@@ -176,11 +181,28 @@ impl Runtime {
 
 /// Panics where the end of a runtime, which waits for its threads, would block async code.
 #[derive(Debug)]
-struct DropCheck;
+struct DropCheck {
+    is_waived: bool,
+    #[cfg(tokio_unstable)]
+    extras: std::sync::Arc<unstable::Extras>,
+}
+
+impl DropCheck {
+    fn waive(mut self) {
+        self.is_waived = true;
+    }
+
+    /// The runtime begins to end.
+    fn end(&self) {
+        #[cfg(tokio_unstable)]
+        self.extras.end();
+    }
+}
 
 impl Drop for DropCheck {
     fn drop(&mut self) {
-        if !thread::panicking() && !liten::task::may_block() {
+        self.end();
+        if !self.is_waived && !thread::panicking() && !liten::task::may_block() {
             panic!(
                 "Cannot drop a runtime in a context where blocking is not allowed. This happens when a \
                  runtime is dropped from within an asynchronous context. (this `tokio` is liten's)"

@@ -9,6 +9,8 @@ pub use std::time::Duration;
 pub mod error;
 mod interval;
 mod sleep;
+#[cfg(all(tokio_unstable, feature = "tracing"))]
+mod span;
 mod timeout;
 
 pub use self::interval::{interval, interval_at};

@@ -1,10 +1,13 @@
 //! `Sleep`: liten's, and as in tokio not `Unpin`.
 
+#[cfg(all(tokio_unstable, feature = "tracing"))]
+use super::span::SleepSpan;
 use super::{Duration, Instant};
 use crate::runtime::context;
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::marker::PhantomPinned;
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -30,6 +33,58 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep::new(liten::time::sleep_until(deadline))
 }
 
+/// Whether the runtime has ended, if that makes the timer ready.
+#[cfg(tokio_unstable)]
+#[derive(Debug)]
+struct End(Option<std::sync::Arc<crate::runtime::unstable::Extras>>);
+
+#[cfg(tokio_unstable)]
+impl End {
+    fn new() -> Self {
+        Self(crate::runtime::unstable::Extras::rare_of_timer())
+    }
+
+    fn has_come(&self) -> bool {
+        self.0.as_ref().is_some_and(|extras| extras.is_over())
+    }
+}
+
+/// It never does.
+#[cfg(not(tokio_unstable))]
+#[derive(Debug)]
+struct End;
+
+#[cfg(not(tokio_unstable))]
+impl End {
+    fn new() -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    fn has_come(&self) -> bool {
+        false
+    }
+}
+
+/// There is nothing to send.
+#[cfg(not(all(tokio_unstable, feature = "tracing")))]
+#[derive(Debug)]
+struct SleepSpan;
+
+#[cfg(not(all(tokio_unstable, feature = "tracing")))]
+impl SleepSpan {
+    fn new() -> Self {
+        Self
+    }
+
+    fn reset(&mut self, _deadline: Instant) {}
+
+    #[inline(always)]
+    fn poll<T>(&self, _deadline: Option<Instant>, poll: impl FnOnce() -> Poll<T>) -> Poll<T> {
+        poll()
+    }
+}
+
 pin_project! {
     /// Completes at its deadline.
     #[derive(Debug)]
@@ -40,14 +95,18 @@ pin_project! {
         started: bool,
         // Whether a poll was ready since the last reset: liten's timer does not remember that here.
         finished: bool,
+        span: SleepSpan,
+        end: End,
         #[pin]
         pinned: PhantomPinned,
     }
 }
 
 impl Sleep {
+    #[track_caller]
     fn new(timer: liten::time::Sleep) -> Self {
-        Self { timer, started: false, finished: false, pinned: PhantomPinned }
+        let (span, end) = (SleepSpan::new(), End::new());
+        Self { timer, started: false, finished: false, span, end, pinned: PhantomPinned }
     }
 
     /// Returns the moment at which it completes.
@@ -65,6 +124,7 @@ impl Sleep {
         let this = self.project();
         *this.started = true;
         *this.finished = false;
+        this.span.reset(deadline);
         Pin::new(this.timer).reset(deadline);
     }
 }
@@ -74,11 +134,12 @@ impl Future for Sleep {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
-        *this.started = true;
-        if !*this.finished {
-            ready!(Pin::new(this.timer).poll(cx));
-            *this.finished = true;
+        let is_first = !mem::replace(this.started, true);
+        if !*this.finished && !this.end.has_come() {
+            let deadline = is_first.then(|| this.timer.deadline());
+            ready!(this.span.poll(deadline, || Pin::new(this.timer).poll(cx)));
         }
+        *this.finished = true;
         Poll::Ready(())
     }
 }

@@ -5,6 +5,7 @@ mod counts;
 mod dumps;
 mod ends;
 mod sets;
+mod spans;
 mod waits;
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -85,6 +86,7 @@ fn main() {
     sets::all();
     waits::all();
     dumps::all();
+    spans::all();
 }
 
 /// Twelve tasks, one of which is a function that blocks and is no task for the hooks.

@@ -7,7 +7,7 @@ use super::times::Times;
 use crate::runtime::{Handle, Id, RuntimeFlavor};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 
@@ -24,6 +24,9 @@ pub(crate) struct Extras {
     pub(super) tracking: Option<Tracking>,
     pub(super) fate: Option<Arc<Fate>>,
     pub(super) seeds: Option<Seeds>,
+    /// Timers are ready when the runtime has ended.
+    pub(super) ends_timers: bool,
+    pub(super) is_over: AtomicBool,
 }
 
 /// What is done with the time that a task is ready before a poll.
@@ -64,6 +67,10 @@ impl Drop for Entry {
 }
 
 impl Entry {
+    pub(in crate::runtime) fn extras(&self) -> &Arc<Extras> {
+        &self.1
+    }
+
     /// This thread begins to run the tasks, if there are no workers.
     pub(in crate::runtime) fn runs_here(&self, flavor: RuntimeFlavor) {
         if flavor == RuntimeFlavor::CurrentThread {
@@ -85,7 +92,7 @@ impl Extras {
 
     /// Whether tasks and `block_on` have to know of it.
     fn is_rare(&self) -> bool {
-        self.fate.is_some() || self.seeds.is_some() || self.tracking.is_some()
+        self.fate.is_some() || self.seeds.is_some() || self.tracking.is_some() || self.ends_timers
     }
 
     pub(crate) fn of(handle: &Handle) -> Option<Arc<Self>> {
@@ -101,6 +108,22 @@ impl Extras {
     pub(crate) fn rare_current() -> Option<Arc<Self>> {
         let current = || Self::of(&Handle::try_current().ok()?);
         (RARE.load(Ordering::Relaxed) > 0).then(current).flatten()
+    }
+
+    /// That of the current runtime, if timers are ready when it has ended.
+    pub(crate) fn rare_of_timer() -> Option<Arc<Self>> {
+        Self::rare_current().filter(|extras| extras.ends_timers)
+    }
+
+    /// The runtime begins to end.
+    pub(in crate::runtime) fn end(&self) {
+        // Ordering: Relaxed, here and below. A timer is woken by the end that comes after this, and a thread
+        // that polls it without a wake knows of the end by a way that makes this visible.
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
     }
 
     /// What ends the runtime or the set when a task panics.

@@ -28,6 +28,7 @@ pub(in crate::runtime) struct Settings {
     wait_buckets: HistogramBuilder,
     ends_by_panic: bool,
     seed: Option<RngSeed>,
+    ends_timers: bool,
 }
 
 impl Settings {
@@ -44,6 +45,8 @@ impl Settings {
             }),
             fate: self.ends_by_panic.then(Fate::of_runtime),
             seeds: self.seed.clone().map(Seeds::new),
+            ends_timers: self.ends_timers,
+            is_over: Default::default(),
         });
         let (counted, hook) = (extras.clone(), self.on_spawn.clone());
         builder.on_task_spawn(move |task| {
@@ -153,9 +156,11 @@ impl Builder {
         self
     }
 
-    /// Allows timers. They are liten's own, whichever tokio would take.
+    /// Allows timers. They are liten's own, but as with tokio's others of this name, a `Sleep` is ready when
+    /// its runtime has ended, and does not panic.
     #[cfg(all(feature = "time", feature = "rt-multi-thread"))]
     pub fn enable_alt_timer(&mut self) -> &mut Self {
+        self.unstable.ends_timers = true;
         self.enable_time()
     }
 

@@ -179,3 +179,23 @@ fn without_workers_the_thread_in_block_on_is_counted() {
         assert_eq!(metrics.worker_park_count(1), 0);
     });
 }
+
+#[test]
+fn without_workers_what_other_threads_send_is_counted() {
+    guarded(|| {
+        let runtime = Builder::new_current_thread().build().unwrap();
+        let metrics = runtime.metrics();
+        runtime.block_on(async { liten::spawn(async {}).await.unwrap() });
+        assert_eq!(metrics.worker_injected_count(0), 0);
+        let (sender, receiver) = liten::sync::oneshot::channel();
+        let sent = std::thread::scope(|scope| {
+            scope.spawn(|| runtime.spawn(async { receiver.await.unwrap() })).join().unwrap()
+        });
+        runtime.block_on(yield_now());
+        assert_eq!((metrics.worker_injected_count(0), metrics.worker_injected_count(1)), (1, 0));
+        // A wake counts, too.
+        std::thread::scope(|scope| drop(scope.spawn(|| sender.send(()).unwrap())));
+        runtime.block_on(sent).unwrap();
+        assert_eq!(metrics.worker_injected_count(0), 2);
+    });
+}

@@ -33,7 +33,7 @@ macro_rules! spawned {
     }};
 }
 
-/// As `boxed_if_large!(root …)`, for the `block_on` of a runtime, or of a handle: only the first runs tasks.
+/// As `boxed_if_large!(root …)`, for the `block_on` of a runtime, or of a handle, which runs no tasks.
 #[cfg(not(tokio_unstable))]
 macro_rules! blocked_on {
     ($whose:ident $handle:expr, $future:ident: $F:ty => $then:expr) => {

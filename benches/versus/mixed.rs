@@ -21,6 +21,7 @@ mod svg;
 pub(crate) mod threads;
 
 use crate::contest::{Contest, Figure};
+use burners::How;
 use lane::Echo;
 use requests::Requests;
 use std::time::Duration;
@@ -48,6 +49,10 @@ struct Goals {
     burners: Option<f64>,
 }
 
+/// For tasks that wait for messages instead of yielding.
+const MESSAGES: Goals =
+    Goals { p50: Some(0.5), p99: Some(0.3), requests: Some(1.0 / 1.2), burners: None };
+
 impl Goals {
     /// `requests`: so many times more in the same time.
     fn new(p50: f64, p99: f64, requests: f64) -> Self {
@@ -58,8 +63,13 @@ impl Goals {
 }
 
 pub(crate) fn contests(workers: usize) -> Vec<Contest> {
-    let of =
-        |burn| Echo { workers, connections: CONNECTIONS, burners: BURNERS, burn, in_place: false };
+    let of = |burn| Echo {
+        workers,
+        connections: CONNECTIONS,
+        burners: BURNERS,
+        burn,
+        how: How::Yielding,
+    };
     let millis = |millis| of(Duration::from_millis(millis));
     let overload = Echo { connections: 1, burners: CROWD, ..of(Duration::ZERO) };
     let none = Goals::default();
@@ -71,11 +81,23 @@ pub(crate) fn contests(workers: usize) -> Vec<Contest> {
         echo("500ms", millis(500), LONG, none),
         echo("one_burner", Echo { burners: 1, ..millis(8) }, SLICE, none),
         echo("burner_per_worker", Echo { burners: workers, ..millis(8) }, SLICE, none),
-        echo("in_place", Echo { in_place: true, ..millis(8) }, SLICE, none),
+        echo("in_place", Echo { how: How::InPlace, ..millis(8) }, SLICE, none),
         echo("4_workers", Echo { workers: 4, ..millis(8) }, SLICE, none),
         echo("one_connection", Echo { connections: 1, ..millis(1) }, SLICE, none),
         echo("overload", overload, SLICE, Goals::new(0.5, 0.02, 8.0)),
-        heavy_requests(workers),
+        echo("messages_1ms", Echo { how: How::Messages, ..millis(1) }, SLICE, MESSAGES),
+        echo("messages_8ms", Echo { how: How::Messages, ..millis(8) }, SLICE, MESSAGES),
+        echo("spawned_1ms", Echo { how: How::Spawned, ..millis(1) }, SLICE, none),
+        echo("spawned_8ms", Echo { how: How::Spawned, ..millis(8) }, SLICE, none),
+        heavy_requests("mixed_heavy_requests_1ms", workers, Duration::from_millis(1), none),
+        heavy_requests(
+            "mixed_heavy_requests",
+            workers,
+            Duration::from_millis(8),
+            // The heavy ones stand in the place of the burners.
+            Goals::new(0.02, 0.15, 9.0),
+        ),
+        heavy_requests("mixed_heavy_requests_100ms", workers, Duration::from_millis(100), none),
         with_quota("0.5_8ms", 50, Echo { connections: 4, ..millis(8) }),
         with_quota("1.0_1ms", 100, millis(1)),
         with_quota("1.0_8ms", 100, millis(8)),
@@ -97,14 +119,13 @@ fn with_quota(name: &str, percent: u32, echo: Echo) -> Contest {
     }
 }
 
-/// Requests whose handler computes for 8 ms, beside light ones.
-fn heavy_requests(workers: usize) -> Contest {
-    let of = Requests { workers, light: CONNECTIONS, heavy: HEAVY, burn: Duration::from_millis(8) };
-    // The heavy ones stand in the place of the burners.
-    let Goals { p50, p99, requests, burners } = Goals::new(0.02, 0.15, 9.0);
+/// Requests whose handler computes for `burn`, beside light ones.
+fn heavy_requests(name: &str, workers: usize, burn: Duration, goals: Goals) -> Contest {
+    let of = Requests { workers, light: CONNECTIONS, heavy: HEAVY, burn };
+    let Goals { p50, p99, requests, burners } = goals;
     let figure = |suffix, goal| Figure { suffix, unit: "ns", goal };
     Contest {
-        name: "mixed_heavy_requests".to_owned(),
+        name: name.to_owned(),
         figures: vec![
             figure("p50", p50),
             figure("p99", p99),

@@ -1,19 +1,32 @@
-//! Tasks that compute for a given time in each poll, and yield in between.
+//! Tasks that compute for a given time in each poll, and yield in between, or wait for each other.
 
 use super::hosts::Host;
 use super::lane::Echo;
-use crate::runtimes::Join;
+use crate::runtimes::{Join, Spawner};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 /// Ends a bench whose burners do not stop.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Steps between two readings of the clock, which are one piece of work: some hundred nanoseconds.
 const STEPS: u32 = 200;
+
+/// What burners do between two polls that compute, and who computes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    /// They yield.
+    Yielding,
+    /// The same, and they tell the runtime before they compute.
+    InPlace,
+    /// Each is a pair of tasks that send each other a message, and compute in turns.
+    Messages,
+    /// They spawn a task that computes, and wait for its end.
+    Spawned,
+}
 
 /// The burners of one runtime. They wait until they are lit; dropping this ends them.
 pub(crate) struct Burners {
@@ -44,7 +57,7 @@ pub(crate) struct Done {
 struct Shared {
     burning: AtomicBool,
     nanos: AtomicU64,
-    in_place: bool,
+    how: How,
     /// Burners that wait to be lit.
     resting: AtomicUsize,
     ended: AtomicUsize,
@@ -55,14 +68,16 @@ impl Burners {
         let shared = Arc::new(Shared {
             burning: AtomicBool::new(false),
             nanos: AtomicU64::new(of.burn.as_nanos() as u64),
-            in_place: of.in_place,
+            how: of.how,
             resting: AtomicUsize::new(0),
             ended: AtomicUsize::new(0),
         });
         let (light, lit) = watch::channel(());
         let counts: Vec<Arc<Counts>> = (0..of.burners).map(|_| Arc::default()).collect();
         for counts in &counts {
-            runtime.spawn(burner::<R>(shared.clone(), counts.clone(), lit.clone())).detach();
+            let spawner = runtime.spawner();
+            let burner = burner::<R>(spawner, shared.clone(), counts.clone(), lit.clone());
+            runtime.spawn(burner).detach();
         }
         let burners = Self { shared, counts, light: Some(light) };
         burners.settle();
@@ -108,6 +123,36 @@ impl Drop for Burners {
     }
 }
 
+/// The other task of a pair.
+struct Partner {
+    ask: mpsc::UnboundedSender<Duration>,
+    answer: mpsc::UnboundedReceiver<()>,
+}
+
+impl Partner {
+    fn start(spawner: impl Spawner, counts: &Arc<Counts>) -> Self {
+        let counts = counts.clone();
+        let ((ask, mut asked), (done, answer)) =
+            (mpsc::unbounded_channel(), mpsc::unbounded_channel());
+        let partner = async move {
+            while let Some(burn) = asked.recv().await {
+                counts.add(compute(burn));
+                if done.send(()).is_err() {
+                    break;
+                }
+            }
+        };
+        spawner.spawn(partner).detach();
+        Self { ask, answer }
+    }
+
+    /// Returns when the other task has computed for so long.
+    async fn computes(&mut self, burn: Duration) {
+        self.ask.send(burn).expect("the other task waits for it");
+        self.answer.recv().await.expect("the other task answers");
+    }
+}
+
 fn wait(over: impl Fn() -> bool) {
     let start = Instant::now();
     while !over() {
@@ -116,17 +161,34 @@ fn wait(over: impl Fn() -> bool) {
     }
 }
 
-async fn burner<R: Host>(shared: Arc<Shared>, counts: Arc<Counts>, mut lit: watch::Receiver<()>) {
+impl Counts {
+    fn add(&self, work: u64) {
+        self.polls.fetch_add(1, Ordering::Relaxed);
+        self.work.fetch_add(work, Ordering::Relaxed);
+    }
+}
+
+async fn burner<R: Host>(
+    spawner: R::Spawner,
+    shared: Arc<Shared>,
+    counts: Arc<Counts>,
+    mut lit: watch::Receiver<()>,
+) {
+    let mut partner = (shared.how == How::Messages).then(|| Partner::start(spawner, &counts));
     loop {
         while shared.burning.load(Ordering::Relaxed) {
             let burn = Duration::from_nanos(shared.nanos.load(Ordering::Relaxed));
-            let work = match shared.in_place {
-                true => R::in_place(move || compute(burn)).await,
-                false => compute(burn),
+            let work = match shared.how {
+                How::InPlace => R::in_place(move || compute(burn)).await,
+                How::Spawned => spawner.spawn(async move { compute(burn) }).await,
+                How::Yielding | How::Messages => compute(burn),
             };
-            counts.polls.fetch_add(1, Ordering::Relaxed);
-            counts.work.fetch_add(work, Ordering::Relaxed);
-            R::yield_now().await;
+            counts.add(work);
+            match &mut partner {
+                Some(partner) => partner.computes(burn).await,
+                None if shared.how == How::Spawned => {}
+                None => R::yield_now().await,
+            }
         }
         shared.resting.fetch_add(1, Ordering::SeqCst);
         if lit.changed().await.is_err() {

@@ -1,6 +1,6 @@
 //! An echo server and burners in one runtime, with paced connections from another process.
 
-use super::burners::Burners;
+use super::burners::{Burners, How};
 use super::hosts::Host;
 use super::threads::{Threads, Watch};
 use crate::contest::{Lane, Start, lane};
@@ -26,8 +26,7 @@ pub(crate) struct Echo {
     pub(crate) burners: usize,
     /// What a burner computes for in one poll.
     pub(crate) burn: Duration,
-    /// Whether it tells the runtime before it does.
-    pub(crate) in_place: bool,
+    pub(crate) how: How,
 }
 
 impl Echo {

@@ -2,7 +2,7 @@
 
 use super::svg::{Axis, END, MIDDLE, text};
 use super::{BURNERS, CONNECTIONS, HEAVY};
-use super::{Echo, Requests};
+use super::{Echo, How, Requests};
 use crate::contest::{Contest, Figure, Start};
 use crate::runtimes::{Liten, Runtime, Smol, Tokio};
 use std::fmt::{self, Write};
@@ -83,7 +83,7 @@ impl Picture {
         let connections = CONNECTIONS;
         match self {
             Self::Burners => {
-                Echo { workers, connections, burners: BURNERS, burn, in_place: false }.lanes()
+                Echo { workers, connections, burners: BURNERS, burn, how: How::Yielding }.lanes()
             }
             Self::Requests => Requests { workers, light: connections, heavy: HEAVY, burn }.lanes(),
         }

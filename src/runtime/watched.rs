@@ -41,8 +41,8 @@ impl Drop for Free {
 
 /// What an observer sees of the futures that a thread gives to `block_on`, one after the other.
 struct Record {
-    /// No other record of the process has it, also of threads that have ended: an observer knows by it whether
-    /// two looks have found the same.
+    /// No other record of the process has it, also none of a thread that has ended: an observer knows by it
+    /// whether two looks have found the same.
     number: u64,
     /// The system's number of the thread.
     thread: u32,

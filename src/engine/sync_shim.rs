@@ -40,3 +40,19 @@ pub(crate) use self::wasm::*;
 use ::loom as model;
 #[cfg(all(test, liten_shuttle))]
 use ::shuttle as model;
+
+/// Takes a lock that lives in a static, by `try_lock`. `None` if no thread seems to release it: if a thread
+/// of the parent held it when a process was forked, none of the child does.
+pub(crate) fn lock_unless_lost<G>(try_lock: impl Fn() -> Option<G>) -> Option<G> {
+    /// A holder that has lost its core has it back by then.
+    const TRIES: usize = 1_000;
+    let mut locked = try_lock();
+    for _ in 0..TRIES {
+        if locked.is_some() {
+            break;
+        }
+        std::thread::yield_now();
+        locked = try_lock();
+    }
+    locked
+}

@@ -12,7 +12,7 @@
 use super::id::Id;
 use super::local::LocalShared;
 use crate::engine::scheduler::thread_number;
-use crate::engine::sync_shim::{Arc, StaticMutex, thread_local};
+use crate::engine::sync_shim::{Arc, StaticMutex, lock_unless_lost, thread_local};
 use crate::observe::simulation::{SimulatedRoot, Simulation};
 use std::cell::RefCell;
 use std::panic::Location;
@@ -20,7 +20,7 @@ use std::sync::Weak;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
-/// The records of all threads.
+/// The records of all threads. In a forked child these locks may be lost. Then nothing is listed.
 static RECORDS: StaticMutex<Vec<std::sync::Arc<Record>>> = StaticMutex::new(Vec::new());
 static EXECUTORS: StaticMutex<Vec<(Id, Arc<LocalShared>)>> = StaticMutex::new(Vec::new());
 
@@ -73,7 +73,9 @@ impl Record {
             let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
             let (steps, call) = (AtomicU64::new(0), StaticMutex::new(None));
             let record = std::sync::Arc::new(Self { number, thread: thread_number(), steps, call });
-            RECORDS.lock().push(record.clone());
+            if let Some(mut records) = lock_unless_lost(|| RECORDS.try_lock()) {
+                records.push(record.clone());
+            }
             record
         })
     }
@@ -87,7 +89,9 @@ impl Record {
     }
 
     fn leave_list(self: &std::sync::Arc<Self>) {
-        RECORDS.lock().retain(|record| !std::sync::Arc::ptr_eq(record, self));
+        if let Some(mut records) = lock_unless_lost(|| RECORDS.try_lock()) {
+            records.retain(|record| !std::sync::Arc::ptr_eq(record, self));
+        }
     }
 
     fn step(&self) {
@@ -187,12 +191,14 @@ pub(crate) fn roots_of(runtime: Id) -> Vec<Root> {
 
 /// Enters an executor as one of that runtime.
 pub(super) fn list_executor(runtime: Id, shared: &Arc<LocalShared>) {
-    EXECUTORS.lock().push((runtime, shared.clone()));
+    if let Some(mut executors) = lock_unless_lost(|| EXECUTORS.try_lock()) {
+        executors.push((runtime, shared.clone()));
+    }
 }
 
 /// The executor ends. Called before its tasks are dropped.
 pub(super) fn forget_executor(shared: &Arc<LocalShared>) {
-    let mut executors = EXECUTORS.lock();
+    let Some(mut executors) = lock_unless_lost(|| EXECUTORS.try_lock()) else { return };
     let place = executors.iter().position(|(_, other)| Arc::ptr_eq(other, shared));
     let gone = place.map(|place| executors.swap_remove(place));
     drop((executors, gone));

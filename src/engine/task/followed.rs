@@ -13,7 +13,7 @@
 //! Rejected: a time in the header of each task, for which it has no room, and which each wake would write.
 
 use super::origin::TaskId;
-use crate::engine::sync_shim::{StaticMutex, clock};
+use crate::engine::sync_shim::{StaticMutex, clock, lock_unless_lost};
 use std::mem;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -43,18 +43,17 @@ const FREE: Note = Note { task: 0, since: 0, stands_for: 0 };
 
 struct Notes([Note; ENTRIES]);
 
-/// The lock is held for a few comparisons.
+/// The lock is held for a few comparisons. Where it is lost, in a forked child, nothing is noted.
 static NOTES: StaticMutex<Notes> = StaticMutex::new(Notes([FREE; ENTRIES]));
 
 /// Some moment of this process.
 static EPOCH: OnceLock<Instant> = OnceLock::new();
 
 impl Notes {
-    /// A task that is noted already is ready since then.
+    /// An older note of the task is one that its poll could not take, because it did not get the lock.
     fn add(&mut self, note: Note) {
-        if let Some(place) = self.place(note.task, note.task) {
-            self.0[place].stands_for = note.stands_for;
-        } else if let Some(place) = self.place(note.task, FREE.task) {
+        let own = self.place(note.task, note.task);
+        if let Some(place) = own.or_else(|| self.place(note.task, FREE.task)) {
             self.0[place] = note;
         } else {
             // The last digits of the time are as good as a drawn number.
@@ -86,15 +85,18 @@ pub(crate) fn stands_for(number: u32) -> u64 {
     1 << (2 * number)
 }
 
-/// A followed task is ready from now on, or from when this was called for it before.
+/// A followed task is ready from now on.
 pub(crate) fn ready(task: TaskId, stands_for: u64) {
     let note = Note { task: task.to_bits(), since: now(), stands_for };
-    NOTES.lock().add(note);
+    if let Some(mut notes) = lock_unless_lost(|| NOTES.try_lock()) {
+        notes.add(note);
+    }
 }
 
 /// A poll of the task begins, or it ends without one. `None`: nothing has been noted.
 pub(crate) fn take(task: TaskId) -> Option<Wait> {
-    let Note { since, stands_for, .. } = NOTES.lock().take(task.to_bits())?;
+    let Note { since, stands_for, .. } =
+        lock_unless_lost(|| NOTES.try_lock())?.take(task.to_bits())?;
     let time = Duration::from_nanos(u64::try_from(now() - since).unwrap_or(0));
     Some(Wait { time, stands_for })
 }
@@ -118,13 +120,24 @@ mod tests {
     }
 
     #[test]
-    fn a_task_is_ready_since_its_first_note() {
+    fn a_task_has_one_note_at_a_time() {
         let mut notes = Notes([FREE; ENTRIES]);
         assert!(notes.take(7).is_none());
         add(&mut notes, 7, 100, 4);
         add(&mut notes, 7, 200, 1);
-        assert_eq!(notes.take(7).map(|it| (it.since, it.stands_for)), Some((100, 1)));
+        assert_eq!(notes.take(7).map(|it| (it.since, it.stands_for)), Some((200, 1)));
         assert!(notes.take(7).is_none());
+    }
+
+    #[test]
+    fn a_lock_that_is_lost_is_given_up() {
+        let (lock, task) = (NOTES.lock(), TaskId::next());
+        let other = std::thread::spawn(move || {
+            ready(task, 1);
+            take(task)
+        });
+        assert_eq!(other.join().unwrap(), None);
+        drop(lock);
     }
 
     /// Some of more tasks than there is room for are missing, early and late ones, and the others stand for

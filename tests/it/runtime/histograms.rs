@@ -155,7 +155,8 @@ fn a_task_that_is_ready_waits_for_the_end_of_the_poll_that_has_woken_it() {
         runtime.block_on(ringer).unwrap();
         listener.abort();
         let (long, short) = latencies(&runtime, each);
-        assert_eq!(short, 0, "beside {long} that are as long as the poll");
+        // Each of the two has waited once after its spawn.
+        assert!(short <= 2, "{short} beside {long} that are as long as the poll");
     });
 }
 

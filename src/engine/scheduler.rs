@@ -47,6 +47,7 @@
 //! | `size` | how many workers there are, and how many there should be |
 //! | `probe` | what the threads report to an observer of the scheduler |
 //! | `watchdog` | the driver thread: fetches events while no worker is idle, helps tasks behind long polls |
+//! | `lengths` | which tasks have long polls, so that short ones do not wait for them |
 //! | `brake` | tasks that compute wait, before the process has used up its quota of processor time |
 //! | `slice` | how soon the system lets a thread run that has been woken |
 //! | `awake_threads`, `quiescence` | how many threads are awake: a paused clock jumps when none is |
@@ -133,6 +134,7 @@ mod brake;
 mod enqueue;
 mod here;
 mod idle;
+mod lengths;
 mod lifecycle;
 mod policy;
 mod probe;

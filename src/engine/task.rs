@@ -33,6 +33,7 @@ pub(crate) mod cell;
 pub(crate) mod current;
 pub(crate) mod followed;
 pub(crate) mod header;
+pub(crate) mod home;
 pub(crate) mod hooks;
 mod join;
 pub(crate) mod join_error;

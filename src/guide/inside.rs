@@ -29,7 +29,8 @@
 //! - a *next slot*, which holds the one task that is to run next,
 //! - a *ready deque*: tasks that have been spawned or woken, first in, first out,
 //! - a second deque for tasks that have *yielded*: by [`yield_now`](crate::task::yield_now), at the end of
-//!   their budget, or by waking themselves,
+//!   their budget, or by waking themselves; and for *long* ones, which are woken or new, and whose polls have
+//!   kept others waiting lately,
 //! - a *wake channel*: tasks that were woken by threads that are not workers.
 //!
 //! New tasks from such threads arrive in the *injector*, which all workers share. The *driver* is the poller

@@ -7,6 +7,7 @@ use crate::engine::slab::Slab;
 use crate::engine::sync_shim::{Arc, Mutex, clock};
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner, Schedule};
+use crate::engine::task::home::Home;
 use crate::engine::task::origin::Origin;
 use crate::engine::task::{JoinHandle, RunningTask, current};
 use std::error::Error;
@@ -199,7 +200,7 @@ impl Runner for PoolThread {
     }
 
     fn home_worker(&self) -> u16 {
-        u16::MAX
+        Home::NO_WORKER
     }
 }
 

@@ -9,18 +9,21 @@
 //! | | `InBatch` | ready | |
 //! | | `Requeued` | ready | again |
 //! | | `Yielded` | yielded | again |
+//! | | `Long` | yielded | a peer |
 //! | | `LeftToOthers` | shared yielded | regular |
 //! | | `BroughtIn` | ready | |
 //! | the driver thread | a waker | chain | |
+//! | | a waker of a long task | shared yielded | regular |
 //! | another one | `Spawned` | injector | outside |
 //! | | `Woken` | channel | home |
+//! | | `Woken`, and the task is long | shared yielded | regular |
 //! | that, or a worker that leaves | `Abandoned` | injector | |
 //! | | `AbandonedYielded` | shared yielded | |
 //!
 //! The *next slot*, and the deques of tasks that are *ready* or have *yielded*, are the thread's own. A
 //! *channel* and a *chain* lead to the task's *home*, the worker that ran it last. *Shared yielded* is the
 //! queue of tasks that have yielded and that all workers share. A task without a home goes to the injector,
-//! and a worker is told at once.
+//! and a worker is told at once. Which tasks are *long*, lengths.rs says.
 //!
 //! Where there is no [`Notice`], no worker has to know, or the caller tells one when it has queued all that
 //! it has. [`place`] is the table, and pure.
@@ -45,6 +48,7 @@ use crate::engine::sync_shim::{Arc, thread_local};
 use crate::engine::task::JoinHandle;
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::header::{Hot, Schedule};
+use crate::engine::task::home::Home;
 use crate::engine::task::hooks::TaskHooks;
 use crate::engine::task::origin::Origin;
 use crossbeam_utils::CachePadded;
@@ -79,7 +83,9 @@ pub(super) enum Reason {
     Requeued,
     /// It has yielded.
     Yielded,
-    /// It has yielded on a helper, which leaves such tasks to the other workers.
+    /// A waker has made it hot, or it has just been made, and it is long (lengths.rs).
+    Long,
+    /// It has yielded or is long, and the worker is a helper, or one that the brake keeps from such tasks.
     LeftToOthers,
     /// It comes from another queue: the next slot, and others come first; a channel, which this worker
     /// empties; or a queue of a worker that is stuck.
@@ -134,11 +140,23 @@ pub(super) enum Notice<O> {
     Nothing,
 }
 
-/// The table at the head of this file. `home`: the worker that ran the task last.
+/// To which workers a thread sends a task that it does not run itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum To {
+    /// The one that ran it last.
+    Home(usize),
+    /// It has not run yet, or ran last on a thread that has no slot.
+    Any,
+    /// The task is long.
+    Regular,
+}
+
+/// The table at the head of this file. `to` says to which workers a task is sent that the thread does not run
+/// itself.
 #[inline(always)]
 pub(super) fn place<O: Copy, C>(
     by: Pusher<O, C>,
-    home: impl FnOnce() -> Option<usize>,
+    to: impl FnOnce() -> To,
 ) -> (Queue<O, C>, Notice<O>) {
     match by {
         Pusher::Worker(own, reason) => match reason {
@@ -148,17 +166,20 @@ pub(super) fn place<O: Copy, C>(
             Reason::InBatch | Reason::BroughtIn => (Queue::Ready(own), Notice::Nothing),
             Reason::Requeued => (Queue::Ready(own), Notice::Again(own)),
             Reason::Yielded => (Queue::Yielded(own), Notice::Again(own)),
+            Reason::Long => (Queue::Yielded(own), Notice::Peer(own)),
             Reason::LeftToOthers => (Queue::SharedYielded, Notice::Regular),
         },
-        Pusher::Dispatcher(chains) => match home() {
-            Some(home) => (Queue::Chain(chains, home), Notice::Nothing),
-            None => (Queue::Injector, Notice::Outside),
+        Pusher::Dispatcher(chains) => match to() {
+            To::Home(home) => (Queue::Chain(chains, home), Notice::Nothing),
+            To::Any => (Queue::Injector, Notice::Outside),
+            To::Regular => (Queue::SharedYielded, Notice::Regular),
         },
         Pusher::Other(reason) => match reason {
             OutsideReason::Spawned => (Queue::Injector, Notice::Outside),
-            OutsideReason::Woken => match home() {
-                Some(home) => (Queue::Channel(home), Notice::Home(home)),
-                None => (Queue::Injector, Notice::Outside),
+            OutsideReason::Woken => match to() {
+                To::Home(home) => (Queue::Channel(home), Notice::Home(home)),
+                To::Any => (Queue::Injector, Notice::Outside),
+                To::Regular => (Queue::SharedYielded, Notice::Regular),
             },
             OutsideReason::Abandoned => (Queue::Injector, Notice::Nothing),
             OutsideReason::AbandonedYielded => (Queue::SharedYielded, Notice::Nothing),
@@ -260,6 +281,8 @@ const SEARCHING: u8 = 1;
 const NEW: u8 = 2;
 /// The worker's probe is on: see probe.rs.
 const OBSERVED: u8 = 4;
+/// The worker times polls: see lengths.rs.
+const TIMED: u8 = 8;
 
 impl WorkerFlags {
     /// Those of a worker that has found no task yet.
@@ -281,6 +304,21 @@ impl WorkerFlags {
     #[inline]
     pub(super) fn is_observed(&self) -> bool {
         self.0.get() & OBSERVED != 0
+    }
+
+    #[inline]
+    pub(super) fn is_timed(&self) -> bool {
+        self.0.get() & TIMED != 0
+    }
+
+    /// Whether a wake or a spawn has more to do than to queue a task.
+    #[inline]
+    pub(super) fn is_observed_or_timed(&self) -> bool {
+        self.0.get() & (OBSERVED | TIMED) != 0
+    }
+
+    pub(super) fn set_timed(&self, is_timed: bool) {
+        self.replace(TIMED, is_timed);
     }
 
     /// Returns whether the worker counted as searching before.
@@ -437,7 +475,7 @@ impl Shared {
     /// most calls, and reduces [`place`] to one push.
     #[inline(always)]
     pub(super) fn enqueue(&self, by: Pusher<&OwnQueues, &Chains>, task: Hot) {
-        let (queue, notice) = place(by, || self.home_of(&task));
+        let (queue, notice) = place(by, || self.destination(&task));
         match queue {
             Queue::Next(own) => own.put_next(task),
             Queue::Ready(own) => own.ready.push(task),
@@ -482,9 +520,23 @@ impl Shared {
         }
     }
 
-    fn home_of(&self, task: &Hot) -> Option<usize> {
-        // None if it has not run yet, or ran last on a thread that has no slot.
-        task.home().map(usize::from).filter(|&home| home < self.slots.workers())
+    #[inline]
+    fn destination(&self, task: &Hot) -> To {
+        let home = task.home();
+        if home.usual() < self.slots.workers() {
+            To::Home(home.usual())
+        } else {
+            self.unusual_destination(task, home)
+        }
+    }
+
+    #[cold]
+    fn unusual_destination(&self, task: &Hot, home: Home) -> To {
+        // The destructor of a task that is cancelled may free what others wait for.
+        if home.is_long() && !task.is_cancelled() {
+            return To::Regular;
+        }
+        home.worker().filter(|&home| home < self.slots.workers()).map_or(To::Any, To::Home)
     }
 
     /// Sends the chains that one round of the driver made ready to the channels of their workers: one RMW
@@ -588,10 +640,16 @@ impl Shared {
         }
     }
 
-    /// As [`Shared::wake_one`], for a task that helpers leave to the others.
+    /// As [`Shared::wake_one`], for a task that helpers leave to the others. While the brake keeps all
+    /// workers from such tasks, wakes the watchdog, which releases them: it may sleep if the thread that has
+    /// pushed is no worker. Model `a_long_task_from_outside_reaches_a_watchdog_that_brakes`.
     pub(super) fn wake_regular(&self, near: usize) {
+        let limit = self.size.first_to_leave_yielded();
+        if limit == 0 && self.watchdog.is_there() && self.watchdog.take_asleep() {
+            self.watchdog.wake(&self.driver);
+        }
         if self.idle.has_worker_to_wake() {
-            self.wake_below(near, self.size.first_to_leave_yielded());
+            self.wake_below(near, limit);
         }
     }
 

@@ -218,6 +218,10 @@ impl Shared {
     fn replace_blocked_worker(self: &Arc<Self>) {
         // After the push, which may have claimed the last one.
         if self.idle.parked() != 0 {
+            // A helper that is parked has become a regular worker, to which such tasks are left.
+            if !self.queues.yielded.is_empty() {
+                self.wake_regular(0);
+            }
             return;
         }
         // The watchdog uses `try_lock`; here the thread may wait: its holder may be starting a spare for

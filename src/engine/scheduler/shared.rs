@@ -2,6 +2,7 @@
 
 use super::awake_threads::Quiescence;
 use super::idle::Idle;
+use super::lengths::LongTypes;
 use super::probe::{Probe, TaskEvent};
 use super::size::PoolSize;
 use super::slots::{ForeignTasks, Slot, Slots, WorkerCounts};
@@ -14,6 +15,7 @@ use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering, fence}
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::current::Running;
 use crate::engine::task::header::{Completer, Hot, RegistryKey};
+use crate::engine::task::home::Home;
 use crate::engine::task::hooks::TaskHooks;
 use crate::engine::task::registry::ListEntry;
 use crate::engine::task::{RunningTask, TaskId};
@@ -36,6 +38,7 @@ pub(crate) struct Shared {
     pub(super) size: PoolSize,
     pub(super) threads: Threads,
     pub(super) watchdog: WatchdogFlags,
+    pub(super) long_types: LongTypes,
     /// Set before the first task is spawned, or never.
     pub(super) task_hooks: OnceLock<TaskHooks>,
     /// Set before the first thread starts, or never.
@@ -58,6 +61,7 @@ impl Shared {
             size: PoolSize::new(),
             threads: Threads::new(),
             watchdog: WatchdogFlags::new(),
+            long_types: LongTypes::new(),
             task_hooks: OnceLock::new(),
             quiescence: OnceLock::new(),
             foreign: ForeignTasks::new(),
@@ -425,8 +429,8 @@ impl Completer for Canceller<'_> {
     fn completed(&self) {}
 }
 
-// The home hint of a task and the registry's shard are 16 bits wide.
-const _: () = assert!(2 * super::slots::MAX_WORKERS < u16::MAX as usize);
+// The index of each worker fits into the home of a task, and so into the 16 bits of the registry's shard.
+const _: () = assert!(2 * super::slots::MAX_WORKERS < Home::NO_WORKER as usize);
 
 /// The queues that all workers share.
 pub(super) struct SharedQueues {

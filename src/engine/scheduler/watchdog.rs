@@ -17,6 +17,9 @@
 //! | `ReportBlocked` | tells the probe (probe.rs) of the poll |
 //! | `Drain` | starts a thread that drops the tasks of a closed runtime (lifecycle.rs) |
 //!
+//! It also says whether ready tasks wait for long polls. While they do, workers time their polls, and queue
+//! tasks whose polls are long behind those that are ready (lengths.rs).
+//!
 //! It never takes a queued task: what it opens, workers take. So nothing that it does can be caught half-
 //! way between two queues, and nothing that was rescued goes back behind the poll that blocked it: it is
 //! run by the worker that took it, or waits among the ready tasks, which run before those that have
@@ -147,8 +150,8 @@ fn nothing_to_do(shared: &Shared) -> bool {
 }
 
 /// Whether [`nothing_to_do`], and no task waits for the brake to be released. The queues are read last: a
-/// worker that is seen parked has pushed its task before. Model
-/// `the_watchdog_stays_awake_beside_a_task_that_the_brake_keeps_back`.
+/// worker that is seen parked has pushed its task before, and a thread that is no worker wakes the watchdog
+/// (`Shared::wake_regular`). Model `the_watchdog_stays_awake_beside_a_task_that_the_brake_keeps_back`.
 fn may_rest(shared: &Shared, brakes: bool) -> bool {
     nothing_to_do(shared) && !(brakes && shared.has_yielded())
 }
@@ -322,6 +325,7 @@ impl WatchdogThread {
         // long, and spares that compute as well would use up the next quota sooner.
         let take_all = !self.brakes() && self.history.spares_take_all(&snapshot);
         shared.watchdog.set_spares_take_all(take_all);
+        shared.watchdog.set_polls_are_long(self.history.polls_are_long(&snapshot));
         let fetch = self.act(shared, now);
         // The probe comes after the orders, because it may call the program's code. Only `Order::Fetch` waits
         // for it: the caller takes the seat when this function has returned.

@@ -61,7 +61,7 @@ pub(crate) struct Worker {
     /// Kept for its memory: the wakers of one round.
     wakes: RefCell<Vec<Waker>>,
     probe: Option<Box<dyn WorkerProbe>>,
-    /// Spawns are reported from this number on.
+    /// From this number on, a spawn has more to do than to queue a task.
     next_spawn: Cell<u64>,
 }
 
@@ -143,11 +143,14 @@ impl Worker {
         let since = self.busy_since.replace(now);
         self.report_sleep(since, now);
         self.policy.end_sleep();
+        self.set_timed(self.shared.watchdog.polls_are_long());
     }
 
     /// The task that runs has blocked the thread in place, and goes on.
     pub(super) fn back_from_place(&self) {
         self.policy.blocked_in_place();
+        // That time is not the task's own.
+        self.set_timed(false);
     }
 
     /// Work was found: the last searcher wakes a successor if there is more, because pushes relied on
@@ -200,14 +203,15 @@ impl Worker {
         }
     }
 
-    /// The slot says that tasks that yield here are left to others. A function of its own, so that the place
-    /// of an ordinary yield is known when it is compiled: a choice there costs each yield three instructions.
+    /// Queues a task that has yielded or is long, while the slot says that those are left to others: for
+    /// `otherwise` if they are not any more. A function of its own, so that the place of an ordinary yield is
+    /// known when it is compiled: a choice there costs each yield three instructions.
     #[cold]
     #[inline(never)]
-    fn yielded_while_leaving(&self, task: Hot) {
+    fn queue_while_leaving(&self, task: Hot, otherwise: Reason) {
         self.update_leaves_yielded();
         let leaves = self.own.slot.leaves_yielded();
-        let reason = if leaves { Reason::LeftToOthers } else { Reason::Yielded };
+        let reason = if leaves { Reason::LeftToOthers } else { otherwise };
         self.shared.enqueue(Pusher::Worker(&self.own, reason), task);
     }
 
@@ -227,7 +231,17 @@ impl Worker {
     pub(super) fn spawned(&self, task: Hot) {
         let number = self.own.slot.stats.spawned.add(1);
         if number >= self.next_spawn.get() {
-            self.report_spawn(&task, number);
+            return self.spawned_noted(task, number);
+        }
+        self.shared.enqueue(Pusher::Worker(&self.own, Reason::Spawned), task);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn spawned_noted(&self, task: Hot, number: u64) {
+        self.report_spawn(&task, number);
+        if self.own.flags.is_timed() && self.shared.long_types.is_long(task.future_type()) {
+            return self.queue_long(task);
         }
         self.shared.enqueue(Pusher::Worker(&self.own, Reason::Spawned), task);
     }
@@ -235,11 +249,47 @@ impl Worker {
     /// A task was woken on this thread.
     #[inline]
     pub(super) fn woken(&self, task: Hot) {
+        if self.own.flags.is_observed_or_timed() {
+            return self.woken_noted(task);
+        }
+        self.queue_woken(task);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn woken_noted(&self, task: Hot) {
         self.report_event(|| TaskEvent::Woken(task.identity()));
+        if self.own.flags.is_timed() && task.home().is_long() && !task.is_cancelled() {
+            return self.queue_long(task);
+        }
+        self.queue_woken(task);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn requeue_timed(&self, task: Hot) {
+        if task.home().is_long() {
+            return self.yielded(task);
+        }
+        self.shared.enqueue(Pusher::Worker(&self.own, Reason::Requeued), task);
+    }
+
+    #[inline]
+    fn queue_woken(&self, task: Hot) {
         match self.batch.get() {
             Some(batch) => self.woken_together(task, batch),
             None => self.shared.enqueue(Pusher::Worker(&self.own, Reason::Woken), task),
         }
+    }
+
+    /// Queues a long task that was woken or spawned. It does not count in a batch, whose peer is told at the
+    /// end.
+    #[cold]
+    fn queue_long(&self, task: Hot) {
+        if self.own.slot.leaves_yielded() {
+            return self.queue_while_leaving(task, Reason::Long);
+        }
+        self.shared.enqueue(Pusher::Worker(&self.own, Reason::Long), task);
     }
 
     fn woken_together(&self, task: Hot, batch: WokenBatch) {
@@ -358,8 +408,19 @@ impl Worker {
         let probe = self.probe.as_deref()?;
         let result = report(probe);
         self.own.flags.set_observed(probe.is_on());
-        self.next_spawn.set(probe.next_spawn());
+        self.ask_next_spawn();
         Some(result)
+    }
+
+    /// While polls are timed, each spawn asks whether the task is long.
+    pub(super) fn set_timed(&self, is_timed: bool) {
+        self.own.flags.set_timed(is_timed);
+        self.ask_next_spawn();
+    }
+
+    fn ask_next_spawn(&self) {
+        let next = self.probe.as_ref().map_or(u64::MAX, |probe| probe.next_spawn());
+        self.next_spawn.set(if self.own.flags.is_timed() { 0 } else { next });
     }
 
     fn polls(&self) -> u64 {
@@ -428,7 +489,6 @@ impl Worker {
     pub(super) fn report_fair_turn(&self, now: Instant) {
         if let Some(probe) = &self.probe {
             probe.fair_turn(now, self.polls(), self.own.slot.stats.spawned.get());
-            self.next_spawn.set(probe.next_spawn());
         }
         self.choose_tick(self.policy.interval(), 0);
     }
@@ -465,6 +525,9 @@ impl Runner for Worker {
 
     #[inline]
     fn requeue(&self, task: Hot) {
+        if self.own.flags.is_timed() {
+            return self.requeue_timed(task);
+        }
         self.shared.enqueue(Pusher::Worker(&self.own, Reason::Requeued), task);
     }
 
@@ -476,7 +539,7 @@ impl Runner for Worker {
     #[inline]
     fn yielded(&self, task: Hot) {
         if self.own.slot.leaves_yielded() {
-            return self.yielded_while_leaving(task);
+            return self.queue_while_leaving(task, Reason::Yielded);
         }
         self.shared.enqueue(Pusher::Worker(&self.own, Reason::Yielded), task);
     }

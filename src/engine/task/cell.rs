@@ -452,10 +452,21 @@ unsafe fn name<F: Future, N: Name>(header: NonNull<Header>) -> Option<std::sync:
 impl Hot {
     /// Polls the task once, and does what the outcome asks for. Returns how the poll ended; `Ready` also if
     /// the task was cancelled.
+    // Always: a debug build has one stack frame less around each poll.
+    #[inline(always)]
+    pub(crate) fn run(self, runner: &impl Runner) -> Polled {
+        self.run_and(runner, |_| ())
+    }
+
+    /// As [`Hot::run`]; calls `polled_once` after the poll, while the task is this thread's.
     #[inline]
-    pub(crate) fn run(mut self, runner: &impl Runner) -> Polled {
+    pub(crate) fn run_and(
+        mut self,
+        runner: &impl Runner,
+        polled_once: impl FnOnce(&Hot),
+    ) -> Polled {
         let header = self.header();
-        // Ordering: Relaxed, see `home`.
+        // Ordering: Relaxed, see `home`. A record of long polls is lost here.
         if header.home.load(Ordering::Relaxed) != runner.home_worker() {
             header.home.store(runner.home_worker(), Ordering::Relaxed);
         }
@@ -463,9 +474,10 @@ impl Hot {
         match header.state.start() {
             Start::Poll => {
                 let polled = self.poll();
+                polled_once(&self);
                 self.after_poll(polled, runner)
             }
-            marked => self.run_marked(marked, runner),
+            marked => self.run_marked(marked, runner, polled_once),
         }
     }
 
@@ -501,7 +513,12 @@ impl Hot {
     /// As [`Hot::run`], for a task that is followed, or to be traced or cancelled.
     #[cold]
     #[inline(never)]
-    fn run_marked(mut self, mut start: Start, runner: &impl Runner) -> Polled {
+    fn run_marked(
+        mut self,
+        mut start: Start,
+        runner: &impl Runner,
+        polled_once: impl FnOnce(&Hot),
+    ) -> Polled {
         let header = self.header();
         if start == Start::Followed {
             if !runner.followed_poll_begins(header.id, followed::take(header.id)) {
@@ -520,6 +537,7 @@ impl Hot {
                 return Polled::Ready;
             }
         };
+        polled_once(&self);
         self.after_poll(polled, runner)
     }
 }

@@ -12,6 +12,7 @@
 use super::current;
 use super::current::RunningTask;
 use super::followed::{self, Wait};
+use super::home::Home;
 use super::hooks::TaskHooks;
 use super::join_error::JoinError;
 use super::origin::TaskId;
@@ -23,7 +24,7 @@ use crate::engine::sync_shim::{Arc, UnsafeCell};
 use crate::engine::wakers;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::task::{Poll, RawWakerVTable, Waker};
 
 /// The scheduler of a task, as the task sees it.
@@ -113,6 +114,7 @@ pub(super) struct Header {
     pub(super) vtable: &'static Vtable,
     pub(super) scheduler: *const (),
     pub(super) id: TaskId,
+    /// A [`Home`].
     pub(super) home: AtomicU16,
     registry_key: UnsafeCell<RegistryKey>,
     pub(super) spawned_at: &'static Location<'static>,
@@ -148,6 +150,11 @@ pub(crate) struct FutureType(&'static Vtable);
 impl FutureType {
     pub(crate) fn name(self) -> &'static str {
         (self.0.type_name)()
+    }
+
+    /// Differs between types; one type may have several.
+    pub(crate) fn address(self) -> usize {
+        ptr::from_ref(self.0).addr()
     }
 
     /// In bytes.
@@ -243,7 +250,7 @@ impl Header {
             vtable,
             scheduler,
             id: TaskId::next(),
-            home: AtomicU16::new(u16::MAX),
+            home: AtomicU16::new(Home::NONE.0),
             registry_key: UnsafeCell::new(RegistryKey::NONE),
             spawned_at,
             join_waker: UnsafeCell::new(None),
@@ -273,11 +280,17 @@ impl Hot {
         unsafe { self.0.as_ref() }
     }
 
-    /// The worker that ran the task last, or `None` before its first poll. Only a hint.
-    pub(crate) fn home(&self) -> Option<u16> {
+    /// The worker that ran the task last, and whether its polls are long. Only a hint.
+    #[inline]
+    pub(crate) fn home(&self) -> Home {
         // Ordering: Relaxed, a stale hint sends the task to a channel that others empty too.
-        let home = self.header().home.load(Ordering::Relaxed);
-        (home != u16::MAX).then_some(home)
+        Home(self.header().home.load(Ordering::Relaxed))
+    }
+
+    /// For the thread that polls the task.
+    pub(crate) fn set_home(&self, home: Home) {
+        // Ordering: Relaxed, see `home`; what queues the task or lets it go cold publishes it.
+        self.header().home.store(home.0, Ordering::Relaxed);
     }
 
     /// Which task this is, and where it was spawned.
@@ -289,6 +302,11 @@ impl Hot {
     #[inline]
     pub(crate) fn future_type(&self) -> FutureType {
         FutureType(self.header().vtable)
+    }
+
+    /// Whether the task is to be cancelled.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.header().state.is_cancelled()
     }
 
     /// Follows the task, which is about to be queued, to its next poll. The wait stands for so many. A task

@@ -365,6 +365,12 @@ impl State {
         number_in(self.0.load(Ordering::Relaxed))
     }
 
+    /// Whether the task is to be cancelled.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        // Ordering: Relaxed, it decides about the order of tasks alone.
+        self.0.load(Ordering::Relaxed) & CANCELLED != 0
+    }
+
     /// Whether the task is to be cancelled or traced, or is followed.
     pub(crate) fn is_marked(&self) -> bool {
         // Ordering: Relaxed, a matter of what is measured.

@@ -72,6 +72,9 @@ const SLOW_FOR: Duration = Duration::from_millis(2);
 /// between two looks, 1 ms counts at most.)
 const RELIEF: u32 = 4;
 
+/// What is remembered of such waits: so much is forgotten in [`RETIRE_AFTER`].
+const LONGEST_PRESSURE: Duration = Duration::from_millis(62);
+
 /// How long tasks wait at a worker that is known to be stalled, before workers that move take them. A second
 /// spare is started when all workers and the first spare have been stalled for twice as long.
 pub(super) const SPARE_AFTER: Duration = Duration::from_millis(1);
@@ -265,6 +268,14 @@ impl History {
         self.none_free(snapshot, 0..snapshot.regular, limit)
     }
 
+    /// Whether workers time polls (lengths.rs): ready tasks wait for long polls, or have done so, and there
+    /// are still spares for that. A spare for a worker that blocks in place says nothing of polls.
+    pub(super) fn polls_are_long(&self, snapshot: &Snapshot<'_>) -> bool {
+        let workers = &snapshot.workers[..snapshot.staying];
+        let at_work = workers.iter().filter(|seen| !seen.blocked_in_place).count();
+        at_work > snapshot.regular || self.pressure >= SLOW_FOR
+    }
+
     /// How long to wait for the next look. The last one gave `orders`, and came `pause` after the one before.
     pub(super) fn next_pause(
         &self,
@@ -372,7 +383,7 @@ impl History {
         let all_slow = self.all_slow(snapshot);
         let waits = all_slow && self.ready_waits(snapshot);
         self.pressure = match waits {
-            true => self.pressure + time.min(SPARE_AFTER),
+            true => (self.pressure + time.min(SPARE_AFTER)).min(LONGEST_PRESSURE),
             false => self.pressure.saturating_sub(time / RELIEF),
         };
         if all_slow {

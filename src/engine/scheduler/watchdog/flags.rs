@@ -14,6 +14,8 @@ pub(in crate::engine::scheduler) struct WatchdogFlags {
     rescue: AtomicBool,
     /// All regular workers have been stuck for long: spares run tasks that have yielded, too.
     spares_take_all: AtomicBool,
+    /// Workers time polls.
+    polls_are_long: AtomicBool,
 }
 
 impl WatchdogFlags {
@@ -24,6 +26,7 @@ impl WatchdogFlags {
             unparker: OnceLock::new(),
             rescue: AtomicBool::new(false),
             spares_take_all: AtomicBool::new(false),
+            polls_are_long: AtomicBool::new(false),
         }
     }
 
@@ -59,7 +62,7 @@ impl WatchdogFlags {
     ///
     /// The caller has executed a SeqCst fence after what it wants the thread to see.
     #[inline]
-    pub(super) fn take_asleep(&self) -> bool {
+    pub(in crate::engine::scheduler) fn take_asleep(&self) -> bool {
         // Ordering: Relaxed, after the caller's fence; the swap picks one caller. Acquire pairs with the
         // Release in `fall_asleep`: the unparker is seen.
         self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Acquire)
@@ -97,6 +100,18 @@ impl WatchdogFlags {
     pub(super) fn set_spares_take_all(&self, all: bool) {
         // Ordering: Relaxed: the wakes that follow order it for the spares that they wake.
         self.spares_take_all.store(all, Ordering::Relaxed);
+    }
+
+    /// Says at each look whether workers time polls.
+    pub(super) fn set_polls_are_long(&self, are_long: bool) {
+        // Ordering: Relaxed, see `polls_are_long`.
+        self.polls_are_long.store(are_long, Ordering::Relaxed);
+    }
+
+    /// Asked by a worker at each fair turn: whether it times polls until the next one.
+    pub(in crate::engine::scheduler) fn polls_are_long(&self) -> bool {
+        // Ordering: Relaxed, stored by `set_polls_are_long`: it decides about the order of tasks alone.
+        self.polls_are_long.load(Ordering::Relaxed)
     }
 
     /// Whether spares run tasks that have yielded, too.

@@ -4,6 +4,7 @@ use super::decision::SPARE_AFTER;
 use super::*;
 use crate::engine::driver::timers::TimerEntry;
 use crate::engine::queue::wake_channel::Pushed;
+use crate::engine::scheduler::enqueue::{OutsideReason, Pusher};
 use crate::engine::scheduler::here::BlockedInPlace;
 use crate::engine::scheduler::idle::LastLook;
 use crate::engine::scheduler::loom::{last_of, scheduler, up_to, worker};
@@ -309,6 +310,29 @@ fn a_worker_hears_of_the_brake_when_a_task_yields_to_it() {
         yields();
         assert!(queued_here());
         worker.work();
+    });
+}
+
+/// Another thread wakes a long task while the brake keeps all workers from it, and the watchdog falls asleep:
+/// the watchdog sees the task, or is woken.
+#[test]
+fn a_long_task_from_outside_reaches_a_watchdog_that_brakes() {
+    up_to(3, || {
+        let shared = scheduler(1);
+        let mut thread = WatchdogThread::new(&shared, parker(&shared));
+        thread.allow(&shared, 0);
+        let left = Arc::new(AtomicUsize::new(1));
+        let task = new_send_task(last_of(&shared, &left), &shared, Location::caller()).0;
+        task.set_home(task.home().after_poll(0, true).after_poll(0, true));
+        let other = {
+            let shared = shared.clone();
+            thread::spawn(move || shared.enqueue(Pusher::Other(OutsideReason::Woken), task))
+        };
+        let brakes = thread.brakes();
+        let told = announce_sleep(&shared, || may_rest(&shared, brakes));
+        other.join().expect("no panic");
+        assert!(told == AfterLook::LookAgain || !shared.watchdog.is_asleep());
+        shared.cancel(shared.queues.yielded.pop().expect("it is long"));
     });
 }
 

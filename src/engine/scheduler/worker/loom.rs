@@ -11,6 +11,7 @@ use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, both_ways, thread};
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::header::{Hot, Runner};
+use crate::engine::task::home::Home;
 use crate::engine::task::{JoinHandle, RunningTask, TaskId};
 use crate::engine::wakers::loom::Awaited;
 use std::future::Future;
@@ -25,6 +26,15 @@ fn run_once(
     worker: &Worker,
     end: impl Future<Output = ()> + Send + 'static,
 ) -> (Awaited, JoinHandle<()>) {
+    run_once_and(worker, end, |_| ())
+}
+
+/// As [`run_once`]; calls `polled_once` with the task after its poll.
+fn run_once_and(
+    worker: &Worker,
+    end: impl Future<Output = ()> + Send + 'static,
+    polled_once: impl FnOnce(&Hot),
+) -> (Awaited, JoinHandle<()>) {
     let awaited = Awaited::new();
     let wait = awaited.wait();
     let future = async move {
@@ -32,7 +42,7 @@ fn run_once(
         end.await;
     };
     let (task, join) = new_send_task(future, worker.shared(), Location::caller());
-    task.run(worker);
+    task.run_and(worker, polled_once);
     (awaited, join)
 }
 
@@ -68,6 +78,26 @@ fn a_woken_task_reaches_its_home_worker() {
         other.join().expect("no panic");
         assert!(join.is_finished());
         drop(seat);
+    });
+}
+
+/// A task whose polls are long is woken from outside while the only worker goes to sleep: it is sent to no
+/// home, and is run.
+#[test]
+fn a_long_task_that_is_woken_outside_is_run() {
+    bounded(|way| {
+        let shared = scheduler(1);
+        let worker = worker(&shared, 0);
+        let (awaited, join) = run_once_and(&worker, last_of(&shared, &left(1)), |task| {
+            let after_long_poll = |home: Home, _| home.after_poll(0, true);
+            task.set_home((0..2).fold(task.home(), after_long_poll));
+            assert!(task.home().is_long());
+        });
+        let other = awaited.wake_beside();
+        way.here();
+        worker.work();
+        other.join().expect("no panic");
+        assert!(join.is_finished());
     });
 }
 
@@ -118,7 +148,6 @@ fn run_until(worker: &Worker, last: [TaskId; 2], first: impl FnOnce(&Worker) -> 
     loop {
         if let Some(task) = task {
             let task_id = task.identity().id();
-            worker.found(&task);
             worker.run(task);
             if last.contains(&task_id) {
                 return;

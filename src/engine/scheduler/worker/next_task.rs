@@ -7,6 +7,9 @@
 //! itself in its poll. The two wait in deques of their own, and ready tasks run first: mostly they answer
 //! something that waits, while tasks that yield are those that compute.
 //!
+//! A task that computes without yielding is *long* (lengths.rs). When it is woken or spawned, it is
+//! queued with those that have yielded, and everything that is said of these here is true of it.
+//!
 //! *Shared work* is what waits in the worker's own wake channel, which thieves may empty too, in the
 //! injector, and in the queue of tasks that have yielded and that all workers share.
 //!
@@ -40,19 +43,23 @@
 //! is stuck, has no such bound and counts among the `k`. A task at its back waits for those before it, for at
 //! most as many that have yielded, and after each of these for at most `NEXT_CAP` polls from the next slot.
 //!
-//! *Tasks that have yielded.* When ready tasks never run out, `Policy` lets one of the others run after
-//! each `INTAKE / n` of them, and after each single one if there are more than that: all `n` have had their
-//! turn after `INTAKE + 2 × n` pops.
+//! *Tasks that have yielded, and long ones.* When ready tasks never run out, `Policy` lets one of the
+//! others run after each `INTAKE / n` of them, and after each single one if there are more than that: all
+//! `n` have had their turn after `INTAKE + 2 × n` pops. Each look brings in what the shared queue of such
+//! tasks holds, [`INTAKE`] at most: those that other threads wake meanwhile count among the `k`.
 //!
-//! So **between two polls of a task that wants to run lie at most `8 × (k + 1024)` polls**, whatever other
-//! threads push: 8 is `2 × (1 + NEXT_CAP)`, for tasks of both kinds and what follows each from the next slot.
-//! Only what is queued at a worker that leaves (resizing, spares) or is stuck in a poll goes to the end of a
-//! shared queue.
+//! So **between two polls of a task that wants to run lie at most `8 × (k + 1024)` polls**, whatever
+//! other threads push: 8 is `2 × (1 + NEXT_CAP)`, for tasks of both kinds and what follows each from the
+//! next slot. It is also the longest that a long task waits when its event has come: on one worker, long
+//! tasks and those that have yielded are popped in the order in which they were queued. Only what is
+//! queued at a worker that leaves (resizing, spares) or is stuck in a poll, and a long task that another
+//! thread wakes, goes to the end of a shared queue.
 //!
 //! What is in the wake channel comes in after as many ticks as the last look brought tasks, or
-//! `FAIR_INTERVAL`. Sockets and timers are looked at after some 200 µs of polls (policy.rs) and at most
-//! `FAIR_INTERVAL` ticks, however busy the worker is with itself; if a single poll is longer, by the driver
-//! thread (watchdog.rs).
+//! `FAIR_INTERVAL`, and so do the first [`INTAKE`] in the shared queue of tasks that have yielded.
+//! Sockets and timers are looked at after some 200 µs of polls (policy.rs) and at most `FAIR_INTERVAL`
+//! ticks, however busy the worker is with itself; if a single poll is longer, by the driver thread
+//! (watchdog.rs).
 //!
 //! Rejected: a pause of as many ticks as a look brought tasks, and no bound per pass. Where each task from
 //! the injector woke another one, half of the ticks went to the next slot, the deque grew with each look, and
@@ -63,10 +70,10 @@
 //! # Helpers
 //!
 //! A spare worker that the watchdog has started is a *helper* (`PoolSize::is_helper`): it runs ready tasks,
-//! and leaves those that yield to the regular workers, through `SharedQueues::yielded`. Otherwise it
-//! would soon be as busy as they are, and there would be more threads that compute than cores. Only when all
-//! workers have been in one poll for long does it run tasks that have yielded too, and only if another helper
-//! can follow it.
+//! and leaves those that yield, and long ones, to the regular workers, through `SharedQueues::yielded`.
+//! Otherwise it would soon be as busy as they are, and there would be more threads that compute than cores.
+//! Only when all workers have been in one poll for long does it run tasks that have yielded too, and only if
+//! another helper can follow it. Until then polls wait that block their threads until such a task has run.
 
 use super::Worker;
 use crate::engine::scheduler::idle::Search;
@@ -215,6 +222,7 @@ impl Worker {
         let now = clock::now();
         let has_slept = self.policy.begin_fair_turn(self.count_busy(now));
         self.report_fair_turn(now);
+        self.set_timed(self.shared.watchdog.polls_are_long());
         if self.policy.offers(now) && self.shared.size.has_helpers() {
             thread::yield_now();
         }

@@ -6,10 +6,11 @@ use crate::engine::driver::Driver;
 use crate::engine::park::Parker;
 use crate::engine::scheduler::CpuBudget;
 use crate::engine::scheduler::idle::LastLook;
+use crate::engine::scheduler::lengths::LONG_FROM;
 use crate::engine::scheduler::policy::{FAIR_INTERVAL, YIELDS_ALONE};
 use crate::engine::scheduler::probe::{AfterReport, Probe, TaskEvent, WorkerProbe};
-use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU32, Ordering};
+use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::followed::Wait;
 use crate::engine::task::header::{FutureType, Hot, Runner};
@@ -404,4 +405,106 @@ fn a_turn_that_is_owed_comes_at_the_next_fair_turn() {
         }
     });
     assert!(ran <= FAIR_INTERVAL as usize + 1, "{ran} ready tasks came first");
+}
+
+/// Computes for as long as a long poll takes, and waits for a wake; again and again.
+async fn computes(waker: Arc<Mutex<Waker>>) {
+    std::future::poll_fn(move |cx| {
+        let start = Instant::now();
+        while start.elapsed() < LONG_FROM {
+            std::hint::spin_loop();
+        }
+        waker.lock().clone_from(cx.waker());
+        std::task::Poll::Pending
+    })
+    .await
+}
+
+/// A task of that kind, and what wakes it once it has run.
+fn new_computing(shared: &Arc<Shared>) -> (Hot, Arc<Mutex<Waker>>) {
+    let waker = Arc::new(Mutex::new(Waker::noop().clone()));
+    (new_send_task(computes(waker.clone()), shared, Location::caller()).0, waker)
+}
+
+/// Wakes the task of `waker` from outside. Returns it, and whether it was sent to all regular workers instead
+/// of its home.
+fn woken_outside(shared: &Shared, waker: &Mutex<Waker>) -> (Hot, bool) {
+    waker.lock().wake_by_ref();
+    let at_home = shared.slots.get(0).channel.take_all().next();
+    let is_sent_home = at_home.is_some();
+    let task = at_home.or_else(|| shared.queues.yielded.pop());
+    (task.expect("it was woken"), !is_sent_home)
+}
+
+/// A task of which two polls in a row were long.
+fn new_long(shared: &Arc<Shared>, worker: &Worker) -> (Hot, Arc<Mutex<Waker>>) {
+    worker.set_timed(true);
+    let (mut task, waker) = new_computing(shared);
+    for is_long in [false, true] {
+        worker.run(task);
+        let (woken, is_sent_to_all) = woken_outside(shared, &waker);
+        assert_eq!(is_sent_to_all, is_long);
+        task = woken;
+    }
+    (task, waker)
+}
+
+#[test]
+fn a_woken_task_whose_polls_are_long_lets_ready_ones_run_first() {
+    let (shared, worker) = alone();
+    let (mut task, waker) = new_long(&shared, &worker);
+    let id = task.identity().id();
+    let alone: fn(&Worker, Hot) = Worker::woken;
+    let in_a_batch: fn(&Worker, Hot) = |worker, task| worker.wake_together(|| worker.woken(task));
+    let in_its_poll: fn(&Worker, Hot) = |worker, task| worker.requeue(task);
+    for wake in [alone, in_a_batch, in_its_poll] {
+        wake(&worker, task);
+        worker.spawned(new_task(&shared));
+        let first = worker.next_task().expect("two are queued");
+        assert!(first.identity().id() != id);
+        shared.cancel(first);
+        task = worker.next_task().expect("the long one is queued");
+        assert!(task.identity().id() == id);
+    }
+    // A worker that leaves what yields to others leaves this one to them.
+    shared.size.set_computing(0);
+    worker.own.slot.set_leaves_yielded(true);
+    worker.woken(task);
+    assert!(worker.next_task().is_none());
+    let task = shared.queues.yielded.pop().expect("it is left to others");
+    // A worker that times no polls takes each for a short one.
+    worker.set_timed(false);
+    worker.woken(task);
+    worker.run(worker.take_next().expect("it was woken"));
+    let (task, is_sent_to_all) = woken_outside(&shared, &waker);
+    assert!(!is_sent_to_all);
+    shared.cancel(task);
+}
+
+#[test]
+fn a_new_task_lets_ready_ones_run_first_if_first_polls_of_its_type_are_mostly_long() {
+    let (shared, worker) = alone();
+    worker.set_timed(true);
+    let is_first_of_two = |is_timed| {
+        worker.set_timed(is_timed);
+        let (task, _) = new_computing(&shared);
+        let id = task.identity().id();
+        worker.spawned(task);
+        worker.spawned(new_task(&shared));
+        let [first, second] = [(); 2].map(|()| worker.next_task().expect("two are queued"));
+        let is_first = first.identity().id() == id;
+        shared.cancel(first);
+        shared.cancel(second);
+        is_first
+    };
+    assert!(is_first_of_two(true));
+    let of = new_computing(&shared).0;
+    while !shared.long_types.is_long(of.future_type()) {
+        let (task, waker) = new_computing(&shared);
+        worker.run(task);
+        shared.cancel(woken_outside(&shared, &waker).0);
+    }
+    assert!(!is_first_of_two(true));
+    assert!(is_first_of_two(false), "no poll is timed");
+    shared.cancel(of);
 }

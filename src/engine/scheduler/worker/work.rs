@@ -3,10 +3,12 @@
 
 use super::Worker;
 use crate::engine::scheduler::idle::{LastLook, Unparked};
+use crate::engine::scheduler::lengths::LONG_FROM;
 use crate::engine::scheduler::slots::SleepHooks;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::clock;
-use crate::engine::task::header::Hot;
+use crate::engine::task::Polled;
+use crate::engine::task::header::{Hot, Runner};
 
 impl Worker {
     /// Runs tasks until the runtime is shut down or this worker is surplus.
@@ -14,9 +16,6 @@ impl Worker {
         while self.goes_on() {
             let task = self.next_task().or_else(|| self.search());
             if let Some(task) = task.or_else(|| self.park()) {
-                if self.own.flags.is_any_set() {
-                    self.found(&task);
-                }
                 self.run(task);
             }
         }
@@ -41,16 +40,29 @@ impl Worker {
         self.shared.size.stays_unobserved(self.own.index) || self.stays_observed()
     }
 
-    /// A task is found that is the first one, that ends a search, or whose poll is observed.
+    /// Polls a task that is the first one, that ends a search, or whose poll is observed or timed. If it is
+    /// timed, notes whether it was long.
+    #[cold]
     #[inline(never)]
-    pub(super) fn found(&self, task: &Hot) {
+    fn poll_flagged(&self, task: Hot) -> Polled {
         self.end_search();
         if self.own.flags.take_new() {
             self.arrive();
         }
         if self.own.flags.is_observed() {
-            self.report_poll(task);
+            self.report_poll(&task);
         }
+        let since = self.own.flags.is_timed().then(clock::now);
+        let before = task.home();
+        self.poll(task, |task| {
+            // Not if the task has blocked in place.
+            let Some(since) = since.filter(|_| self.own.flags.is_timed()) else { return };
+            let was_long = clock::now().saturating_duration_since(since) >= LONG_FROM;
+            if before.worker().is_none() {
+                self.shared.long_types.first_poll(task.future_type(), was_long);
+            }
+            task.set_home(before.after_poll(self.home_worker(), was_long));
+        })
     }
 
     /// Called with the first task, before which nothing has told the watchdog that this worker is at work.
@@ -65,13 +77,23 @@ impl Worker {
     /// Called in one place only, so that the compiler inlines it and what it calls.
     #[inline]
     pub(super) fn run(&self, task: Hot) {
-        self.own.slot.running.begin(task.identity());
-        self.own.pushed.set(false);
-        let polled = task.run(self);
+        let polled = if self.own.flags.is_any_set() {
+            self.poll_flagged(task)
+        } else {
+            self.poll(task, |_| ())
+        };
         if self.own.flags.is_observed() {
             self.report_poll_end(polled);
         }
         self.own.slot.running.end();
+    }
+
+    /// As [`Worker::run`], without the end. Calls `polled_once` after the poll.
+    #[inline]
+    fn poll(&self, task: Hot, polled_once: impl FnOnce(&Hot)) -> Polled {
+        self.own.slot.running.begin(task.identity());
+        self.own.pushed.set(false);
+        task.run_and(self, polled_once)
     }
 
     /// Sleeps until there may be something to do, or finds a task while it falls asleep. Calls what the user

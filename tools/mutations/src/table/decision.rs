@@ -4,6 +4,8 @@ use super::Mutation;
 
 const DECISION: &str = "src/engine/scheduler/watchdog/decision.rs";
 const BRAKE: &str = "src/engine/scheduler/brake.rs";
+const HOME: &str = "src/engine/task/home.rs";
+const LENGTHS: &str = "src/engine/scheduler/lengths.rs";
 const LONG_POLLS: &str = "src/observe/long_polls.rs";
 
 pub const ROWS: &[Mutation] = &[
@@ -111,5 +113,40 @@ pub const ROWS: &[Mutation] = &[
         from: ".clamp(least, most)",
         to: ".max(least)",
         breaks: "what is saved up while nothing computes is spent in one period",
+    },
+    Mutation {
+        file: DECISION,
+        models: "watchdog::decision",
+        from: "at_work > snapshot.regular || self.pressure >= SLOW_FOR",
+        to: "at_work > snapshot.regular",
+        breaks: "a runtime without spares lets short tasks wait for all long ones",
+    },
+    Mutation {
+        file: DECISION,
+        models: "watchdog::decision",
+        from: "let at_work = workers.iter().filter(|seen| !seen.blocked_in_place).count();",
+        to: "let at_work = workers.len();",
+        breaks: "a program that blocks in place pays for a clock that it does not need",
+    },
+    Mutation {
+        file: HOME,
+        models: "task::home",
+        from: "HIGHEST.min(record + 1)",
+        to: "HIGHEST",
+        breaks: "a short task that was off the processor once is taken for a long one",
+    },
+    Mutation {
+        file: HOME,
+        models: "task::home",
+        from: "record.saturating_sub(1)",
+        to: "record",
+        breaks: "a task that was long once is long for ever",
+    },
+    Mutation {
+        file: LENGTHS,
+        models: "scheduler::lengths",
+        from: "level.saturating_sub(1)",
+        to: "level",
+        breaks: "a few long tasks of a type keep all others of it waiting",
     },
 ];

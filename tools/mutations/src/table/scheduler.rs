@@ -282,8 +282,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: ENQUEUE,
         models: "worker::loom",
-        from: "Some(home) => (Queue::Channel(home), Notice::Home(home)),",
-        to: "Some(home) => (Queue::Channel(home), Notice::Nothing),",
+        from: "To::Home(home) => (Queue::Channel(home), Notice::Home(home)),",
+        to: "To::Home(home) => (Queue::Channel(home), Notice::Nothing),",
         breaks: "a wake from outside tells no worker",
     },
     Mutation {
@@ -553,6 +553,13 @@ pub const ROWS: &[Mutation] = &[
         breaks: "no worker hears that the brake is released",
     },
     Mutation {
+        file: ENQUEUE,
+        models: "scheduler::watchdog::loom",
+        from: "if limit == 0 && self.watchdog.is_there() && self.watchdog.take_asleep() {",
+        to: "if false {",
+        breaks: "a long task from outside waits for a brake that nothing releases",
+    },
+    Mutation {
         file: WATCHDOG,
         models: "watchdog::loom",
         from: "nothing_to_do(shared) && !(brakes && shared.has_yielded())",
@@ -572,5 +579,13 @@ pub const ROWS: &[Mutation] = &[
         from: "if leaves && !size.is_helper(self.own.index) {",
         to: "if false {",
         breaks: "a worker runs the tasks that are queued here while the brake is on",
+    },
+    // Long tasks.
+    Mutation {
+        file: ENQUEUE,
+        models: "scheduler::worker::loom",
+        from: "To::Regular => (Queue::SharedYielded, Notice::Regular),\n            },",
+        to: "To::Regular => (Queue::SharedYielded, Notice::Nothing),\n            },",
+        breaks: "a long task that another thread wakes is never run",
     },
 ];

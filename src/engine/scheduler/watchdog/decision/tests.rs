@@ -483,3 +483,24 @@ fn a_blocked_worker_is_replaced_if_none_is_parked_and_too_few_are_left() {
     assert!(!needs_replacement(2, 3, 1, 0), "a spare has taken over");
     assert!(needs_replacement(2, 3, 2, 0));
 }
+
+#[test]
+fn polls_are_timed_once_ready_tasks_have_waited_for_long_ones_and_while_there_are_spares() {
+    let polls_are_long = |house: &House| house.history.polls_are_long(&house.snapshot());
+    let mut house = House::new(&[READY, YIELDED]);
+    house.polls_and_looks(100);
+    assert!(!polls_are_long(&house), "short polls");
+    // As a first spare is asked for, whether there may be one or not.
+    house.may_add_spare = false;
+    for waited in 1..=SLOW_FOR.div_duration_f64(TICK) as u32 {
+        assert!(!polls_are_long(&house), "{waited}");
+        house.polls_and_looks(1);
+    }
+    assert!(polls_are_long(&house));
+    for _ in 0..100 {
+        house.polls_and_looks(100);
+    }
+    assert!(!polls_are_long(&house), "it was long ago");
+    assert!(polls_are_long(&House::with_spares(&[BUSY; 2], &[PARKED])));
+    assert!(!polls_are_long(&House::with_spares(&[BUSY, BLOCKED], &[BUSY])));
+}

@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Steps between two readings of the clock, which are one piece of work: some hundred nanoseconds.
 const STEPS: u32 = 200;
 
-/// What burners do between two polls that compute, and who computes.
+/// What burners do between two polls that compute, and which task computes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
     /// They yield.

@@ -218,7 +218,8 @@ impl Shared {
     fn replace_blocked_worker(self: &Arc<Self>) {
         // After the push, which may have claimed the last one.
         if self.idle.parked() != 0 {
-            // A helper that is parked has become a regular worker, to which such tasks are left.
+            // A parked spare may have been a helper until now. It stands in for this worker, and takes
+            // tasks that have yielded.
             if !self.queues.yielded.is_empty() {
                 self.wake_regular(0);
             }

@@ -15,10 +15,11 @@
 //!
 //! A reading of the clock costs as much as the cheapest poll (policy.rs), so polls are timed only while
 //! the watchdog says that ready tasks wait for long polls (`History::polls_are_long`). A worker asks at
-//! its fair turns, and keeps the answer among the flags that it reads before each poll, at each wake and
-//! each spawn anyway. So nothing costs more while polls are short. A worker that times no polls takes
-//! each task that it wakes for a short one, and each poll there clears the record. A task that is spawned
-//! by a thread that is no worker counts as short at first: there the question would cost something.
+//! its fair turns and after a sleep, and keeps the answer among the flags that it reads before each poll,
+//! at each wake and each spawn anyway. So nothing costs more while polls are short. Blocking in place ends
+//! it until the worker asks again. A worker that times no polls takes each task that it wakes for a short
+//! one, and each poll there clears the record. A task that is spawned by a thread that is no worker counts
+//! as short at first, because each such spawn would pay for asking.
 //!
 //! A record is of one task, and not of its type, where the task itself has been polled: the connections of a
 //! server are of one type, and few of them ask for much at a time. For a new task the type is all that is
@@ -33,10 +34,10 @@
 //! * Tasks of one type may be long and short, such as boxed futures. While most first polls of the type are
 //!   long, the short ones wait as the long ones do until they have been polled.
 //! * A task that is cancelled counts as short, because its destructor may free what others wait for. Time
-//!   that a task blocks in place is not its own.
+//!   that a task blocks in place does not count as the length of its poll.
 //!
-//! Rejected: what a long task spawns is long. A task that computes may spawn what answers others. And: the
-//! watchdog marks the polls that it finds under way, as it would without a reading of the clock. It looks
+//! Rejected: to count as long what a long task spawns. A task that computes may spawn what answers others.
+//! And: to let the watchdog mark the polls that it finds under way, without a reading of the clock. It looks
 //! every half millisecond at most, so it misses half of the polls of 1 ms; and the threads that it finds in
 //! one poll for long are mostly those that the system does not let run.
 

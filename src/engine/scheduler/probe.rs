@@ -84,8 +84,8 @@ pub(crate) trait WorkerProbe {
     /// after each of the other calls but [`WorkerProbe::fair_turn`] and [`WorkerProbe::choose_tick`].
     fn is_on(&self) -> bool;
 
-    /// From which number on the worker reports spawns. The worker asks when it asks for `is_on`, and after
-    /// each fair turn.
+    /// From which number on the worker reports spawns. The worker asks when it asks for `is_on`, after
+    /// each fair turn and sleep, and before it reports one.
     fn next_spawn(&self) -> u64;
 
     /// A step begins. The scheduler is observed, or an observation has just ended, or the number of workers

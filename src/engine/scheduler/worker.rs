@@ -149,7 +149,7 @@ impl Worker {
     /// The task that runs has blocked the thread in place, and goes on.
     pub(super) fn back_from_place(&self) {
         self.policy.blocked_in_place();
-        // That time is not the task's own.
+        // That time does not count as the length of its poll.
         self.set_timed(false);
     }
 
@@ -239,7 +239,9 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn spawned_noted(&self, task: Hot, number: u64) {
-        self.report_spawn(&task, number);
+        if self.probe.as_ref().is_some_and(|probe| number >= probe.next_spawn()) {
+            self.report_spawn(&task, number);
+        }
         if self.own.flags.is_timed() && self.shared.long_types.is_long(task.future_type()) {
             return self.queue_long(task);
         }

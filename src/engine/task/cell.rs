@@ -452,7 +452,7 @@ unsafe fn name<F: Future, N: Name>(header: NonNull<Header>) -> Option<std::sync:
 impl Hot {
     /// Polls the task once, and does what the outcome asks for. Returns how the poll ended; `Ready` also if
     /// the task was cancelled.
-    // Always: a debug build has one stack frame less around each poll.
+    // Inlined always, so that a debug build has one stack frame less around each poll.
     #[inline(always)]
     pub(crate) fn run(self, runner: &impl Runner) -> Polled {
         self.run_and(runner, |_| ())
@@ -466,7 +466,7 @@ impl Hot {
         polled_once: impl FnOnce(&Hot),
     ) -> Polled {
         let header = self.header();
-        // Ordering: Relaxed, see `home`. A record of long polls is lost here.
+        // Ordering: Relaxed, see `home`. This clears a record of long polls.
         if header.home.load(Ordering::Relaxed) != runner.home_worker() {
             header.home.store(runner.home_worker(), Ordering::Relaxed);
         }

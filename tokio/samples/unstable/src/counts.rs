@@ -1,4 +1,4 @@
-//! Which thread ran the tasks, and who has made them ready.
+//! Which thread ran the tasks, and which thread has made them ready.
 
 use crate::current_thread;
 use std::thread;

@@ -11,7 +11,7 @@ thread_local! {
     static SETS: RefCell<Vec<(usize, Arc<Extras>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What those have to know who spawn a task by `spawn_local` now.
+/// What a call of `spawn_local` on this thread has to know now.
 pub(crate) fn of_spawn_local() -> Option<Arc<Extras>> {
     let Some(executor) = local_executor() else { return Extras::rare_current() };
     // A thread that is ending has none.

@@ -63,21 +63,38 @@ fn is_napping(dump: &Dump) -> bool {
     dump.tasks().iter().any(|task| task.trace().to_string().contains("nap"))
 }
 
+/// Each dump has a runtime of its own, because the second one of a runtime may have no end on tokio.
 fn without_a_free_thread_for_blocking_work() {
-    let runtime = workers().build().unwrap();
-    start_a_nap(&runtime);
-    let (end, is_over) = mpsc::channel::<()>();
-    let stuck = runtime.spawn_blocking(move || _ = is_over.recv());
+    let (runtime, stuck) = with_a_stuck_thread();
     let dump = outside(runtime.handle().dump());
     println!("without a free thread {:?}", dump.as_ref().map(is_napping));
-    let from_a_task = runtime.handle().clone();
+    drop(stuck);
+    end_without_waiting(runtime);
+
+    let (runtime, stuck) = with_a_stuck_thread();
+    let handle = runtime.handle().clone();
     let dump = runtime.block_on(async {
-        let dump = tokio::spawn(async move { from_a_task.dump().await });
+        let dump = tokio::spawn(async move { handle.dump().await });
         tokio::time::timeout(Duration::from_secs(30), dump).await
     });
     println!("from a task {:?}", dump.map(|dump| is_napping(&dump.unwrap())));
-    drop(end);
-    runtime.block_on(stuck).unwrap();
+    drop(stuck);
+    end_without_waiting(runtime);
+}
+
+/// A runtime whose only thread for blocking work has work until the sender is dropped.
+fn with_a_stuck_thread() -> (Runtime, mpsc::Sender<()>) {
+    let runtime = workers().build().unwrap();
+    start_a_nap(&runtime);
+    let (end, is_over) = mpsc::channel::<()>();
+    drop(runtime.spawn_blocking(move || _ = is_over.recv()));
+    (runtime, end)
+}
+
+/// tokio's worker may begin one dump more than were asked for. At a barrier it then waits for a worker that has ended,
+/// and a drop of the runtime waits for it.
+fn end_without_waiting(runtime: Runtime) {
+    runtime.shutdown_background();
 }
 
 fn outside_a_runtime() {
@@ -86,6 +103,7 @@ fn outside_a_runtime() {
     let handle = runtime.handle().clone();
     let dumped = thread::spawn(move || outside(handle.dump()).as_ref().map(is_napping));
     println!("outside a runtime {:?}", dumped.join().map_err(|_| "it panics"));
+    end_without_waiting(runtime);
 }
 
 /// Wants all spans.
@@ -143,6 +161,7 @@ fn dumped(spans: bool, waits: bool) -> (bool, u64) {
     let counted = count(0) + count(1);
     drop(end);
     runtime.block_on(task).unwrap();
+    end_without_waiting(runtime);
     (is_napping(&dump), counted)
 }
 
@@ -154,8 +173,18 @@ async fn naps_until(is_over: tokio::sync::oneshot::Receiver<()>) {
 /// On tokio a dump waits until each worker takes part.
 pub(crate) fn ours() {
     a_dump_waits_no_longer_for_many_tasks_than_for_one();
+    one_dump_after_the_other();
     assert_eq!(dumped(true, true).1, 1, "the poll for a dump is no wait");
     println!("all as it should be");
+}
+
+fn one_dump_after_the_other() {
+    let runtime = workers().build().unwrap();
+    start_a_nap(&runtime);
+    for _ in 0..3 {
+        let dump = outside(runtime.handle().dump());
+        assert_eq!(dump.as_ref().map(is_napping), Some(true));
+    }
 }
 
 /// Nothing runs the tasks.

@@ -38,14 +38,14 @@ use std::time::{Duration, Instant};
 
 /// Time between two looks while polls are long, or something was to be done. Two of them are the most that an
 /// empty seat stays empty then.
-pub(super) const LOOK: Duration = Duration::from_micros(500);
+pub(super) const LOOK: Duration = Duration::from_micros(500 * BUILD_FACTOR);
 
 /// The longest time between two looks while a worker is idle and none is stalled.
 ///
 /// With a stalled one the looks stay frequent: an idle worker does not know that the seat is empty. Measured
 /// with 8 and 16 workers on 16 processors, heavy requests beside light ones (`mixed_heavy_requests`): the
 /// 99th percentile of the light ones was 5 ms where looks became rarer, and is 0.8 ms; tokio 8 ms.
-pub(crate) const LONGEST_PAUSE: Duration = Duration::from_millis(4);
+pub(crate) const LONGEST_PAUSE: Duration = Duration::from_millis(4 * BUILD_FACTOR);
 
 /// The same while no worker is idle, none is stalled and not all are slow. They poll the driver between
 /// these, and what a look costs is taken from them. Measured (`axum::serve` under wrk, 64 connections, the
@@ -56,7 +56,7 @@ pub(crate) const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 /// what three of four looks find where the load takes a core from a worker. Measured (`tokio/checks/bars`, 31
 /// slices of each row in turns): time and processor 0.96 to 1.04 of what they are without, which is noise,
 /// and the 99th percentile with 64 connections 1.1 to 1.25.
-const LONGEST_BUSY_PAUSE: Duration = Duration::from_millis(2);
+const LONGEST_BUSY_PAUSE: Duration = Duration::from_millis(2 * BUILD_FACTOR);
 
 /// The mean length of polls from which on they keep ready tasks waiting. Shorter polls are over before
 /// another thread runs.
@@ -66,7 +66,7 @@ const LONG_POLL: Duration = Duration::from_micros(150 * BUILD_FACTOR);
 /// started. A worker that the system does not let run for a moment looks slow, too, and a spare would only be
 /// one more thread that wants its core (`http_500`: 1.09 of tokio's time, and 1.03 when such moments do not
 /// count).
-const SLOW_FOR: Duration = Duration::from_millis(2);
+const SLOW_FOR: Duration = Duration::from_millis(2 * BUILD_FACTOR);
 
 /// What "lately" means: such moments count if they make up more than a fifth of the time. (Of a longer pause
 /// between two looks, 1 ms counts at most.)
@@ -77,7 +77,7 @@ const LONGEST_PRESSURE: Duration = Duration::from_millis(62);
 
 /// How long tasks wait at a worker that is known to be stalled, before workers that move take them. A second
 /// spare is started when all workers and the first spare have been stalled for twice as long.
-pub(super) const SPARE_AFTER: Duration = Duration::from_millis(1);
+pub(super) const SPARE_AFTER: Duration = Duration::from_millis(BUILD_FACTOR);
 
 /// The longest that all workers are stalled before a further spare is started, however many there are.
 const LONGEST_SPARE_AFTER: Duration = Duration::from_millis(16);

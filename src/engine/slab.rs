@@ -7,7 +7,9 @@
 //! - Values live in chunks of fixed size that never move: growing to a million entries copies chunk headers
 //!   only, so a lock held around `insert` is held shortly. Rejected: one `Vec`, which copies everything
 //!   each time it doubles.
-//! - When the last value is gone, all chunks but the first go back to the allocator.
+//! - A chunk whose last value is gone goes back to the allocator, unless it is needed as room for the next
+//!   values. Each chunk has a list of its free entries, so that they leave with it. Rejected: to wait until the
+//!   slab is empty. A server always has a timer and a socket, and a burst beside them left its memory for good.
 //! - The generation is a counter of the whole slab, written into the entry by each `insert`: no key equals
 //!   an earlier one within 2^32 inserts, and entries need no memory of their past, so that chunks can be
 //!   given back. Rejected: a counter per entry, which must survive its chunk.
@@ -16,7 +18,7 @@
 use std::mem;
 use std::num::NonZeroU32;
 
-/// Entries per chunk: large enough to make chunk headers cheap (24 bytes in 256 entries), small enough for a
+/// Entries per chunk: large enough to make chunk headers cheap (40 bytes in 256 entries), small enough for a
 /// runtime that has one timer.
 const CHUNK: u32 = 256;
 /// No index: the end of a list.
@@ -35,10 +37,11 @@ mod token {
 #[cfg(target_pointer_width = "32")]
 mod token {
     // 16 + 16 would allow only 65,536 sockets; a stale token has to survive only until the end of the event
-    // batch it came in, so 4,096 generations are plenty.
+    // batch it came in, so 4,096 generations are plenty. Whole chunks, because the last one need not be filled
+    // in order.
     pub(super) const INDEX_BITS: u32 = 20;
     pub(super) const GENERATION_MASK: u32 = (1 << 12) - 1;
-    pub(super) const CAPACITY: usize = (1 << INDEX_BITS) - 2;
+    pub(super) const CAPACITY: usize = (1 << INDEX_BITS) - super::CHUNK as usize;
 }
 
 /// How many values a slab made by [`Slab::for_tokens`] may hold so that each key still fits in a token.
@@ -80,20 +83,78 @@ impl Key {
 /// Values under keys that are never reused by accident.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
-    /// Every chunk but the last is full of entries, and none ever grows beyond its first allocation.
-    chunks: Vec<Vec<Entry<T>>>,
-    /// Head of the list of free entries: last freed, first used again, because it is still in the cache.
-    free: u32,
+    chunks: Vec<Chunk<T>>,
+    /// The first chunk with room, and through it all others: those with memory that are not full. The one that
+    /// has room since the last removal comes first, because its free entry is still in the cache.
+    roomy: u32,
+    /// How many chunks have given their memory back.
+    vacant: usize,
     len: usize,
     /// The generation that the last insert wrote into its entry.
     generation: u32,
     generation_mask: u32,
 }
 
+/// Entries whose indices follow each other.
+#[derive(Debug)]
+struct Chunk<T> {
+    /// Never grows beyond its first allocation. Without memory if the chunk has given it back.
+    entries: Vec<Entry<T>>,
+    /// Head of the list of free entries: last freed, first used again.
+    free: u32,
+    held: u32,
+    /// The neighbours in the list of chunks with room.
+    previous: u32,
+    next: u32,
+}
+
 #[derive(Debug)]
 enum Entry<T> {
     Free { next: u32 },
     Held { generation: NonZeroU32, value: T },
+}
+
+impl<T> Chunk<T> {
+    fn new() -> Self {
+        let entries = Vec::with_capacity(CHUNK as usize);
+        Self { entries, free: NIL, held: 0, previous: NIL, next: NIL }
+    }
+
+    /// Puts `entry` where there is room. Returns its index in the chunk.
+    #[inline]
+    fn insert(&mut self, entry: Entry<T>) -> u32 {
+        self.held += 1;
+        let place = self.free;
+        match self.entries.get_mut(place as usize) {
+            Some(free) => {
+                let Entry::Free { next } = mem::replace(free, entry) else {
+                    unreachable!("a held entry in the free list")
+                };
+                self.free = next;
+                place
+            }
+            None => {
+                self.entries.push(entry);
+                self.entries.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Takes the value at `place` out, if it is the one of `generation` or that does not matter.
+    #[inline]
+    fn remove(&mut self, place: u32, of: Option<NonZeroU32>) -> Option<T> {
+        let entry = self.entries.get_mut(place as usize)?;
+        match entry {
+            Entry::Held { generation, .. } if of.is_none_or(|of| of == *generation) => {}
+            _ => return None,
+        }
+        let Entry::Held { value, .. } = mem::replace(entry, Entry::Free { next: self.free }) else {
+            unreachable!("looked at three lines above")
+        };
+        self.free = place;
+        self.held -= 1;
+        Some(value)
+    }
 }
 
 impl<T> Slab<T> {
@@ -110,7 +171,7 @@ impl<T> Slab<T> {
     }
 
     const fn with_generations(generation_mask: u32) -> Self {
-        Self { chunks: Vec::new(), free: NIL, len: 0, generation: 0, generation_mask }
+        Self { chunks: Vec::new(), roomy: NIL, vacant: 0, len: 0, generation: 0, generation_mask }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -125,18 +186,14 @@ impl<T> Slab<T> {
     #[inline]
     pub(crate) fn insert(&mut self, value: T) -> Key {
         let generation = self.next_generation();
-        let index = match self.free {
-            NIL => self.append(Entry::Held { generation, value }),
-            index => {
-                let entry = self.entry_mut(index);
-                let Entry::Free { next } = *entry else {
-                    unreachable!("a held entry in the free list")
-                };
-                *entry = Entry::Held { generation, value };
-                self.free = next;
-                index
-            }
-        };
+        if self.roomy == NIL {
+            self.make_room();
+        }
+        let chunk = &mut self.chunks[self.roomy as usize];
+        let index = self.roomy * CHUNK + chunk.insert(Entry::Held { generation, value });
+        if chunk.held == CHUNK {
+            self.unlink(self.roomy);
+        }
         self.len += 1;
         Key { index, generation }
     }
@@ -149,25 +206,56 @@ impl<T> Slab<T> {
         next
     }
 
-    /// A new entry behind all others.
+    /// No chunk has room: adds one, or gives one its memory again.
     #[cold]
-    fn append(&mut self, entry: Entry<T>) -> u32 {
-        let full = self.chunks.last().is_none_or(|c| c.len() == CHUNK as usize);
-        if full {
-            self.chunks.push(Vec::with_capacity(CHUNK as usize));
+    fn make_room(&mut self) {
+        let vacant = match self.vacant {
+            0 => None,
+            _ => self.chunks.iter().position(|chunk| chunk.entries.capacity() == 0),
+        };
+        let index = match vacant {
+            Some(index) => {
+                self.vacant -= 1;
+                self.chunks[index] = Chunk::new();
+                index
+            }
+            None => {
+                assert!(self.chunks.len() < (INDICES / CHUNK) as usize, "2^32 - 1024 entries");
+                self.chunks.push(Chunk::new());
+                self.chunks.len() - 1
+            }
+        };
+        self.link(index as u32);
+    }
+
+    /// Chunk `index` has room from now on.
+    #[cold]
+    fn link(&mut self, index: u32) {
+        let next = mem::replace(&mut self.roomy, index);
+        let chunk = &mut self.chunks[index as usize];
+        (chunk.previous, chunk.next) = (NIL, next);
+        if let Some(next) = self.chunks.get_mut(next as usize) {
+            next.previous = index;
         }
-        let last = self.chunks.len() - 1;
-        let index = last * CHUNK as usize + self.chunks[last].len();
-        let index = u32::try_from(index).ok().filter(|&index| index < INDICES);
-        let index = index.expect("a slab has at most 2^32 - 1024 entries");
-        self.chunks[last].push(entry);
-        index
+    }
+
+    /// Chunk `index` has no room any more.
+    #[cold]
+    fn unlink(&mut self, index: u32) {
+        let Chunk { previous, next, .. } = self.chunks[index as usize];
+        match self.chunks.get_mut(previous as usize) {
+            Some(previous) => previous.next = next,
+            None => self.roomy = next,
+        }
+        if let Some(next) = self.chunks.get_mut(next as usize) {
+            next.previous = previous;
+        }
     }
 
     /// The value under `key`, or `None` if it has been removed.
     pub(crate) fn get(&self, key: Key) -> Option<&T> {
         let chunk = self.chunks.get((key.index / CHUNK) as usize)?;
-        match chunk.get((key.index % CHUNK) as usize)? {
+        match chunk.entries.get((key.index % CHUNK) as usize)? {
             Entry::Held { generation, value } if *generation == key.generation => Some(value),
             _ => None,
         }
@@ -176,7 +264,7 @@ impl<T> Slab<T> {
     /// The value under `key`, or `None` if it has been removed.
     pub(crate) fn get_mut(&mut self, key: Key) -> Option<&mut T> {
         let chunk = self.chunks.get_mut((key.index / CHUNK) as usize)?;
-        match chunk.get_mut((key.index % CHUNK) as usize)? {
+        match chunk.entries.get_mut((key.index % CHUNK) as usize)? {
             Entry::Held { generation, value } if *generation == key.generation => Some(value),
             _ => None,
         }
@@ -185,28 +273,7 @@ impl<T> Slab<T> {
     /// Takes the value under `key` out, or returns `None` if that has been done before.
     #[inline]
     pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
-        let next = self.free;
-        let chunk = self.chunks.get_mut((key.index / CHUNK) as usize)?;
-        let entry = chunk.get_mut((key.index % CHUNK) as usize)?;
-        match entry {
-            Entry::Held { generation, .. } if *generation == key.generation => {}
-            _ => return None,
-        }
-        let Entry::Held { value, .. } = mem::replace(entry, Entry::Free { next }) else {
-            unreachable!("looked at three lines above")
-        };
-        self.freed(key.index);
-        Some(value)
-    }
-
-    /// After an entry was put in front of the free ones.
-    #[inline]
-    fn freed(&mut self, index: u32) {
-        self.free = index;
-        self.len -= 1;
-        if self.len == 0 && self.chunks.len() > 1 {
-            self.release();
-        }
+        self.take(key.index, Some(key.generation))
     }
 
     /// The value in entry `index`.
@@ -226,32 +293,57 @@ impl<T> Slab<T> {
     /// # Panics
     ///
     /// If the entry is free: only links between held values may be followed.
+    #[inline]
     pub(crate) fn remove_at(&mut self, index: u32) -> T {
-        let next = self.free;
-        match mem::replace(self.entry_mut(index), Entry::Free { next }) {
-            Entry::Held { value, .. } => {
-                self.freed(index);
-                value
-            }
-            Entry::Free { .. } => unreachable!("a link to a free entry"),
+        self.take(index, None).unwrap_or_else(|| unreachable!("a link to a free entry"))
+    }
+
+    #[inline]
+    fn take(&mut self, index: u32, of: Option<NonZeroU32>) -> Option<T> {
+        let chunk = self.chunks.get_mut((index / CHUNK) as usize)?;
+        let value = chunk.remove(index % CHUNK, of)?;
+        self.len -= 1;
+        if chunk.held == CHUNK - 1 {
+            self.link(index / CHUNK);
+        } else if chunk.held == 0 && self.chunks.len() > 1 {
+            self.emptied(index / CHUNK);
+        }
+        Some(value)
+    }
+
+    /// Chunk `index` has no value any more. Keeps its memory if there is not as much room in the others, so
+    /// that values which come and go do not allocate each time.
+    #[cold]
+    fn emptied(&mut self, index: u32) {
+        let room = (self.chunks.len() - self.vacant) * CHUNK as usize - self.len;
+        if room >= 2 * CHUNK as usize {
+            self.unlink(index);
+            let chunk = &mut self.chunks[index as usize];
+            (chunk.entries, chunk.free) = (Vec::new(), NIL);
+            self.vacant += 1;
+        }
+        if self.is_empty() {
+            self.forget_order();
         }
     }
 
-    /// Gives the memory of an empty slab back, except for the first chunk.
-    #[cold]
-    fn release(&mut self) {
-        debug_assert!(self.is_empty());
+    /// The slab is empty. All chunks but one have given their memory back: their headers go, too.
+    fn forget_order(&mut self) {
+        let kept = self.chunks.iter().position(|chunk| chunk.entries.capacity() != 0);
+        self.chunks.swap(0, kept.expect("the last chunk that is emptied keeps its memory"));
         self.chunks.truncate(1);
-        self.chunks[0].clear();
-        self.free = NIL;
+        self.chunks.shrink_to(1);
+        let chunk = &mut self.chunks[0];
+        chunk.entries.clear();
+        (chunk.free, chunk.previous, chunk.next) = (NIL, NIL, NIL);
+        (self.roomy, self.vacant) = (0, 0);
     }
 
     /// Takes every value out, in no particular order, and passes it to `each`.
     pub(crate) fn drain(&mut self, mut each: impl FnMut(T)) {
-        self.free = NIL;
-        self.len = 0;
+        (self.roomy, self.vacant, self.len) = (NIL, 0, 0);
         for chunk in mem::take(&mut self.chunks) {
-            for entry in chunk {
+            for entry in chunk.entries {
                 if let Entry::Held { value, .. } = entry {
                     each(value);
                 }
@@ -266,7 +358,9 @@ impl<T> Slab<T> {
 
     /// Every value with its key, in no particular order.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (Key, &T)> {
-        (0..).zip(self.chunks.iter().flatten()).filter_map(|(index, entry)| match entry {
+        let entries = (0..).step_by(CHUNK as usize).zip(&self.chunks);
+        let entries = entries.flat_map(|(first, chunk)| (first..).zip(&chunk.entries));
+        entries.filter_map(|(index, entry)| match entry {
             Entry::Held { generation, value } => {
                 Some((Key { index, generation: *generation }, value))
             }
@@ -285,16 +379,15 @@ impl<T> Slab<T> {
         let end = from + count;
         for index in from..end {
             let chunk = self.chunks.get(index / CHUNK as usize)?;
-            match chunk.get(index % CHUNK as usize)? {
-                Entry::Held { value, .. } => each(value),
-                Entry::Free { .. } => {}
+            if let Some(Entry::Held { value, .. }) = chunk.entries.get(index % CHUNK as usize) {
+                each(value);
             }
         }
         Some(end)
     }
 
     fn entry_mut(&mut self, index: u32) -> &mut Entry<T> {
-        &mut self.chunks[(index / CHUNK) as usize][(index % CHUNK) as usize]
+        &mut self.chunks[(index / CHUNK) as usize].entries[(index % CHUNK) as usize]
     }
 }
 
@@ -344,6 +437,41 @@ mod tests {
         let second: Vec<Key> = (0..3 * CHUNK).map(|n| slab.insert(n)).collect();
         assert!(first.iter().all(|&key| slab.get(key).is_none()));
         assert!((0..).zip(&second).all(|(n, &key)| slab.get(key) == Some(&n)));
+    }
+
+    #[test]
+    fn a_burst_beside_values_that_stay_leaves_little_memory() {
+        let mut slab = Slab::new();
+        let with_memory = |slab: &Slab<u32>| {
+            slab.chunks.iter().filter(|chunk| chunk.entries.capacity() != 0).count()
+        };
+        let first = slab.insert(0);
+        let burst: Vec<Key> = (0..100 * CHUNK).map(|n| slab.insert(n)).collect();
+        let last = slab.insert(1);
+        burst.iter().for_each(|&key| _ = slab.remove(key).unwrap());
+        assert!(with_memory(&slab) <= 3, "{}", with_memory(&slab));
+        assert_eq!((slab.get(first), slab.get(last)), (Some(&0), Some(&1)));
+        assert!(burst.iter().all(|&key| slab.get(key).is_none()));
+        // What has given its memory back is used again before there is more.
+        let headers = slab.chunks.len();
+        let again: Vec<Key> = (0..100 * CHUNK).map(|n| slab.insert(n)).collect();
+        assert_eq!(slab.chunks.len(), headers);
+        assert!((0..).zip(&again).all(|(n, &key)| slab.get(key) == Some(&n)));
+        assert_eq!(slab.entries().count(), again.len() + 2);
+    }
+
+    #[test]
+    fn a_value_that_comes_and_goes_at_the_edge_of_a_chunk_allocates_once() {
+        let mut slab = Slab::new();
+        (0..CHUNK).for_each(|n| _ = slab.insert(n));
+        let key = slab.insert(0);
+        let memory: *const u32 = slab.get(key).unwrap();
+        slab.remove(key);
+        for _ in 0..3 {
+            let key = slab.insert(0);
+            assert_eq!(slab.get(key).unwrap() as *const u32, memory);
+            slab.remove(key);
+        }
     }
 
     #[test]
@@ -412,10 +540,17 @@ mod tests {
         assert_eq!(slab.iter().count(), 1);
     }
 
-    /// Against a map, in random order, across growth and release.
+    /// Against a map, in random order, across growth and release, beside a value that stays and without.
     #[test]
     fn behaves_like_a_map() {
         let mut slab = Slab::new();
+        like_a_map(&mut slab);
+        slab.insert(u64::MAX);
+        like_a_map(&mut slab);
+    }
+
+    fn like_a_map(slab: &mut Slab<u64>) {
+        let stays = slab.len();
         let mut model: Vec<(Key, u64)> = Vec::new();
         let mut stale: Vec<Key> = Vec::new();
         let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
@@ -435,7 +570,7 @@ mod tests {
                 assert_eq!(slab.remove(key), Some(value));
                 stale.push(key);
             }
-            assert_eq!(slab.len(), model.len());
+            assert_eq!(slab.len(), model.len() + stays);
             if let Some(&key) = stale.get(random(stale.len().max(1))) {
                 assert_eq!(slab.get(key), None);
             }
@@ -444,5 +579,6 @@ mod tests {
                 assert_eq!(slab.get(key), Some(&value));
             }
         }
+        model.iter().for_each(|&(key, value)| assert_eq!(slab.remove(key), Some(value)));
     }
 }

@@ -15,8 +15,11 @@ use super::waiting::Note;
 use crate::engine::sync_shim::Mutex;
 use std::ptr::NonNull;
 
-/// Entries whose memory an empty registry keeps: 12 KiB.
+/// Entries whose memory a registry keeps: 12 KiB.
 const KEPT: usize = 1024;
+
+/// A registry gives memory back when it has so many times as many entries as tasks.
+const MUCH: usize = 4;
 
 /// How many tasks [`Registry::list`] looks at under the lock at most, so that a worker which wants the
 /// lock never waits for long. `cargo bench --bench insight`, a million waiting tasks: of the thread's time,
@@ -42,6 +45,30 @@ struct Entries {
     free: Vec<u32>,
     /// Set by shutdown: a task that enters afterwards is aborted on the way in.
     closed: bool,
+}
+
+/// Whether the memory of a past burst is looked for when so many tasks are left. At some numbers only, because
+/// to find the last task takes a walk over the entries behind it.
+fn is_milestone(registered: usize) -> bool {
+    registered == 0 || registered.is_power_of_two()
+}
+
+impl Entries {
+    /// Gives the memory back that lies behind the last registered task, but for what a few tasks need.
+    #[cold]
+    fn shrink(&mut self) {
+        if self.tasks.capacity() <= KEPT {
+            return;
+        }
+        let used = self.tasks.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+        if used == self.tasks.len() {
+            return;
+        }
+        self.tasks.truncate(used);
+        self.tasks.shrink_to(KEPT);
+        self.free.retain(|&index| (index as usize) < used);
+        self.free.shrink_to(KEPT);
+    }
 }
 
 impl Registry {
@@ -77,15 +104,10 @@ impl Registry {
         let mut entries = self.entries.lock();
         let task = entries.tasks[index as usize].take();
         debug_assert!(task.is_some());
-        if entries.tasks.len() == entries.free.len() + 1 {
-            // The last one is out: give the memory of a past burst back, and keep what a few tasks need, so
-            // that one task that comes and goes does not allocate each time.
-            entries.tasks.clear();
-            entries.tasks.shrink_to(KEPT);
-            entries.free.clear();
-            entries.free.shrink_to(KEPT);
-        } else {
-            entries.free.push(index);
+        entries.free.push(index);
+        let registered = entries.tasks.len() - entries.free.len();
+        if registered * MUCH <= entries.tasks.len() && is_milestone(registered) {
+            entries.shrink();
         }
     }
 

@@ -164,8 +164,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: SLAB,
         models: "registration::loom",
-        from: "        let chunk = self.chunks.get((key.index / CHUNK) as usize)?;\n        match chunk.get((key.index % CHUNK) as usize)? {\n            Entry::Held { generation, value } if *generation == key.generation => Some(value),",
-        to: "        let chunk = self.chunks.get((key.index / CHUNK) as usize)?;\n        match chunk.get((key.index % CHUNK) as usize)? {\n            Entry::Held { value, .. } => Some(value),",
+        from: "        let chunk = self.chunks.get((key.index / CHUNK) as usize)?;\n        match chunk.entries.get((key.index % CHUNK) as usize)? {\n            Entry::Held { generation, value } if *generation == key.generation => Some(value),",
+        to: "        let chunk = self.chunks.get((key.index / CHUNK) as usize)?;\n        match chunk.entries.get((key.index % CHUNK) as usize)? {\n            Entry::Held { value, .. } => Some(value),",
         breaks: "an event finds the source that is in the place now",
     },
     Mutation {

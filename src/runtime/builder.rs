@@ -46,7 +46,7 @@ const SPARES: usize = 16;
 /// of 20 ms and more get as many spares as there may be, and then so many have their memory at the same time.
 const LEAST_SPARES: usize = 4;
 
-/// How many workers there is room for at least, if the number of spares is not set: as many as fill one word
+/// How many workers there is room for at least, if the program has not set the number of spares: as many as fill one word
 /// of the scheduler's (idle.rs). All but those that there are anyway may be in the place of workers that
 /// block in place. Rejected: 512, as on tokio. The word that each wake looks at would be one of eleven, and
 /// threads of workers stay.
@@ -140,7 +140,7 @@ impl Builder {
 
         /// Sets how many spare workers may run at a time. 0: none, ever. Default: `LITEN_MAX_SPARE_WORKERS`
         /// if it is set, else one more than there are workers, but 4 at least and 16 at most; never more than
-        /// 4096. By default there may be one more for each worker that
+        /// 4096. Unless this is called or the variable is 0, there may be one more for each worker that
         /// [blocks in place](crate::task::block_in_place): at the time of writing up to 48 workers in all,
         /// and more on large machines. Without meaning for a runtime without workers.
         ///
@@ -361,7 +361,10 @@ impl Builder {
         let driver = Driver::new(workers.max(likely_workers()) + 1)?;
         let set = self.max_spares()?;
         let max_spares = set.unwrap_or((workers + 1).clamp(LEAST_SPARES, SPARES));
-        let least = if set.is_none() { SLOTS } else { 0 };
+        // A number from the environment is one for tasks that block by mistake. What blocks in place goes on
+        // beside those, or else a larger number would leave less room for it.
+        let replaces_blocked = self.max_spare_workers.is_none() && set != Some(0);
+        let least = if replaces_blocked { SLOTS } else { 0 };
         let slots = least.max(max_workers + max_spares);
         let scheduler = Shared::new(slots, driver.clone());
         let limits = LimitsWatch::new(limits, max_workers);
@@ -381,7 +384,7 @@ impl Builder {
                 inside: handle::inside(Arc::downgrade(&runtime.handle.inner)),
                 sleep_hooks: self.hooks.around_sleeps().cloned(),
                 max_spares,
-                replaces_blocked: set.is_none(),
+                replaces_blocked,
             });
             if self.start_paused {
                 let blocking = runtime.handle.inner.blocking.clone();

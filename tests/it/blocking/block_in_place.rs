@@ -153,33 +153,44 @@ fn so_many_may_block_in_place_as_there_are_workers_and_spares() {
     }
 }
 
-/// Each waits for a task that no worker could run if the bound were that of spares for tasks which block
-/// without a word. Programs call `block_on` in as many tasks as there are requests.
 #[test]
 fn by_default_each_worker_that_blocks_in_place_has_a_spare() {
-    const TASKS: usize = 40;
+    guarded(forty_wait_for_tasks_in_place);
+}
+
+#[test]
+fn each_has_a_spare_beside_the_number_that_the_variable_sets() {
+    let test =
+        "blocking::block_in_place::each_has_a_spare_beside_the_number_that_the_variable_sets";
     guarded(|| {
-        let runtime = Builder::new_multi_thread().worker_threads(2).build().unwrap();
-        for _ in 0..3 {
-            let barrier = Arc::new(Barrier::new(TASKS));
-            let tasks: Vec<_> = (0..TASKS)
-                .map(|_| {
-                    let barrier = barrier.clone();
-                    runtime.spawn(async move {
-                        block_in_place(|| {
-                            barrier.wait();
-                            let other = liten::spawn(async {});
-                            Handle::current().block_on(other).unwrap();
-                        });
-                    })
-                })
-                .collect();
-            for task in tasks {
-                runtime.block_on(task).unwrap();
-            }
-        }
-        until(|| runtime.metrics().num_spare_workers() == 0);
+        alone_with(test, &[("LITEN_MAX_SPARE_WORKERS", "8")], forty_wait_for_tasks_in_place);
     });
+}
+
+/// Each waits for a task that no worker could run if the bound were that of spares for tasks which block
+/// without a word. Programs call `block_on` in as many tasks as there are requests.
+fn forty_wait_for_tasks_in_place() {
+    const TASKS: usize = 40;
+    let runtime = Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    for _ in 0..3 {
+        let barrier = Arc::new(Barrier::new(TASKS));
+        let tasks: Vec<_> = (0..TASKS)
+            .map(|_| {
+                let barrier = barrier.clone();
+                runtime.spawn(async move {
+                    block_in_place(|| {
+                        barrier.wait();
+                        let other = liten::spawn(async {});
+                        Handle::current().block_on(other).unwrap();
+                    });
+                })
+            })
+            .collect();
+        for task in tasks {
+            runtime.block_on(task).unwrap();
+        }
+    }
+    until(|| runtime.metrics().num_spare_workers() == 0);
 }
 
 #[test]

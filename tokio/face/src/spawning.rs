@@ -17,20 +17,19 @@ macro_rules! spawned {
     (
         $kind:literal, $name:expr, $extras:expr,
         $future:ident: $F:ty, $place:ident, $origin:ident => $then:expr
-    ) => {{
-        let (spawn, $future) =
-            crate::runtime::unstable::spawned::wrap($future, $kind, $name, $place, $extras);
-        if spawn.is_too_late() {
-            spawn.cancelled($future)
-        } else {
-            spawn.done(::liten::runtime::door::boxed_if_large!(
-                task $future: crate::runtime::unstable::spawned::Spawned<$F>, $origin => {
-                    let $origin = ::liten::runtime::door::Boxed::<_, $F>::new($origin);
-                    $then
-                }
-            ))
-        }
-    }};
+    ) => {
+        // Into the box first, because what wraps it would be one more copy of a large one.
+        ::liten::runtime::door::boxed_if_large!(root $future: $F => {
+            let (spawn, $future) =
+                crate::runtime::unstable::spawned::wrap($future, $kind, $name, $place, $extras);
+            if spawn.is_too_late() {
+                spawn.cancelled($future)
+            } else {
+                let $origin = ::liten::runtime::door::Boxed::<_, $F>::new($origin);
+                spawn.done($then)
+            }
+        })
+    };
 }
 
 /// As `boxed_if_large!(root …)`, for the `block_on` of a runtime, or of a handle, which runs no tasks.
@@ -44,10 +43,10 @@ macro_rules! blocked_on {
 macro_rules! blocked_on {
     ($whose:ident $handle:expr, $future:ident: $F:ty => $then:expr) => {{
         let _seeded = crate::runtime::unstable::Extras::seeded($handle);
-        let $future = crate::runtime::unstable::spawned::$whose($future, $handle);
-        ::liten::runtime::door::boxed_if_large!(
-            root $future: crate::runtime::unstable::spawned::Root<$F> => $then
-        )
+        ::liten::runtime::door::boxed_if_large!(root $future: $F => {
+            let $future = crate::runtime::unstable::spawned::$whose($future, $handle);
+            $then
+        })
     }};
 }
 
@@ -60,10 +59,12 @@ macro_rules! blocking {
 }
 #[cfg(all(tokio_unstable, feature = "tracing"))]
 macro_rules! blocking {
-    ($name:expr, $f:ident: $F:ty => $then:expr) => {{
-        let $f = crate::runtime::unstable::span::blocking($name, $f);
-        ::liten::runtime::door::boxed_if_large!(function $f: $F => $then)
-    }};
+    ($name:expr, $f:ident: $F:ty => $then:expr) => {
+        ::liten::runtime::door::boxed_if_large!(function $f: $F => {
+            let $f = crate::runtime::unstable::span::blocking($name, $f);
+            $then
+        })
+    };
 }
 
 pub(crate) use {blocked_on, blocking, spawned};

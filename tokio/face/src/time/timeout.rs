@@ -1,10 +1,12 @@
-//! `Timeout`: liten's, and as in tokio not `Unpin`.
+//! `Timeout`: a future beside liten's timeout of nothing, so that a large one is not handed on to liten's. As
+//! in tokio it is not `Unpin`.
 
 use super::error::Elapsed;
 use super::{Duration, Instant};
 use crate::runtime::context;
 use pin_project_lite::pin_project;
-use std::future::{Future, IntoFuture};
+use std::convert::Infallible;
+use std::future::{Future, IntoFuture, Pending, pending};
 use std::marker::PhantomPinned;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -20,7 +22,8 @@ where
     F: IntoFuture,
 {
     context::assert_timers();
-    Timeout { timeout: liten::time::timeout(duration, future), pinned: PhantomPinned }
+    let limit = liten::time::timeout(duration, pending());
+    Timeout { value: future.into_future(), limit, pinned: PhantomPinned }
 }
 
 /// Gives `future` until that moment to complete.
@@ -34,7 +37,8 @@ where
     F: IntoFuture,
 {
     context::assert_timers();
-    Timeout { timeout: liten::time::timeout_at(deadline, future), pinned: PhantomPinned }
+    let limit = liten::time::timeout_at(deadline, pending());
+    Timeout { value: future.into_future(), limit, pinned: PhantomPinned }
 }
 
 pin_project! {
@@ -43,7 +47,9 @@ pin_project! {
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct Timeout<T> {
         #[pin]
-        timeout: liten::time::Timeout<T>,
+        value: T,
+        #[pin]
+        limit: liten::time::Timeout<Pending<Infallible>>,
         #[pin]
         pinned: PhantomPinned,
     }
@@ -52,17 +58,17 @@ pin_project! {
 impl<T> Timeout<T> {
     /// Returns the future.
     pub fn get_ref(&self) -> &T {
-        self.timeout.get_ref()
+        &self.value
     }
 
     /// Returns the future for changes.
     pub fn get_mut(&mut self) -> &mut T {
-        self.timeout.get_mut()
+        &mut self.value
     }
 
     /// Returns the future without its deadline.
     pub fn into_inner(self) -> T {
-        self.timeout.into_inner()
+        self.value
     }
 }
 
@@ -70,6 +76,10 @@ impl<T: Future> Future for Timeout<T> {
     type Output = Result<T::Output, Elapsed>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.project().timeout.poll(cx)
+        let this = self.project();
+        if let Poll::Ready(output) = this.value.poll(cx) {
+            return Poll::Ready(Ok(output));
+        }
+        this.limit.poll(cx).map_ok(|never| match never {})
     }
 }

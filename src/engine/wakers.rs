@@ -37,6 +37,19 @@ pub(crate) fn wake_all(wakers: &mut Vec<Waker>) {
     wakers.shrink_to(MOST_PLACES);
 }
 
+/// Wakes those of `wakers` that are wanted, in order, and leaves the others in the vector.
+pub(crate) fn wake_some(wakers: &mut Vec<Waker>, is_wanted: impl Fn(&Waker) -> bool) {
+    wakers.retain_mut(|waker| {
+        let is_wanted = is_wanted(waker);
+        if is_wanted {
+            // By value: a task's wake then releases its reference in the same RMW.
+            let waker = std::mem::replace(waker, Waker::noop().clone());
+            guard(|| waker.wake());
+        }
+        !is_wanted
+    });
+}
+
 /// Drops `wakers`. A panic of a destructor does not reach the caller, because the wakers are not the caller's
 /// own.
 #[inline]

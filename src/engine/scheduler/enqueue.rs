@@ -227,7 +227,7 @@ pub(super) fn with_role<R>(f: impl FnOnce(Option<&Role>) -> R) -> R {
     Scoped::with(&ROLE, f)
 }
 
-/// The role of the driver thread while it calls the wakers of one round.
+/// The role of the driver thread while it calls the tasks' wakers of one round.
 ///
 /// It does not run the tasks that they wake. It collects these per home worker, and sends each worker one
 /// chain. Tasks without a home go to the injector, one by one.

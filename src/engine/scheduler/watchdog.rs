@@ -80,6 +80,7 @@ use crate::engine::park::Parker;
 use crate::engine::recycler::{self, TRIM_INTERVAL};
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock};
+use crate::engine::task::waker::is_task_of;
 use crate::engine::wakers;
 use decision::{History, LOOK, ORDERS, ORDERS_PER_WORKER, Order, Snapshot, WorkerSnapshot};
 use std::task::Waker;
@@ -432,12 +433,7 @@ impl WatchdogThread {
             // No worker was idle when the events came, so each will find what concerns it.
             let busy = shared.idle.parked() == 0;
             self.delivered |= busy && !self.wakes.is_empty();
-            // In the role only while wakers are called and chains are sent: what another piece of foreign
-            // code on this thread wakes (a collector of warnings) must not be collected.
-            play(role, || wakers::wake_all(&mut self.wakes));
-            if let Role::Dispatcher(dispatcher) = role {
-                dispatcher.flush();
-            }
+            self.wake(role);
             // The look comes last, because it may call the program's code. The tasks of the events that this
             // thread has fetched are queued by then. Later events wait until that code returns, unless a
             // worker takes the seat.
@@ -448,6 +444,21 @@ impl WatchdogThread {
             }
         }
         self.history.sat(shared.driver.attendance());
+    }
+
+    /// Calls the wakers of the round.
+    ///
+    /// What a task's waker wakes is collected, and sent when all of them have been called. Any other waker is
+    /// the program's code. It may wait for a task that has just been woken, and no watchdog is left to help:
+    /// so it is called after that, and without the role, in which what it wakes itself would be collected.
+    fn wake(&mut self, role: &Role) {
+        if let Role::Dispatcher(dispatcher) = role {
+            let scheduler = dispatcher.address();
+            let is_ours = |waker: &Waker| is_task_of(waker, scheduler);
+            play(role, || wakers::wake_some(&mut self.wakes, is_ours));
+            dispatcher.flush();
+        }
+        wakers::wake_all(&mut self.wakes);
     }
 
     /// Sits in the driver's seat until a round has brought something, or a worker has taken the seat during a

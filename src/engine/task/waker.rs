@@ -45,6 +45,13 @@ pub(crate) fn is_task(waker: &Waker) -> bool {
     is_ordinary(waker) || std::ptr::eq(waker.vtable(), &TRACING)
 }
 
+/// Whether `waker` is that of a task of this scheduler.
+pub(crate) fn is_task_of<S>(waker: &Waker, scheduler: *const S) -> bool {
+    // SAFETY: the waker keeps the task alive.
+    is_task(waker)
+        && unsafe { TaskRef::from_raw(waker.data()) }.header().scheduler == scheduler.cast()
+}
+
 #[inline]
 fn is_ordinary(waker: &Waker) -> bool {
     std::ptr::eq(waker.vtable(), &ORDINARY)

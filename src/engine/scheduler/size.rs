@@ -27,12 +27,10 @@ pub(super) struct PoolSize {
 
 /// Which workers stay. Written under the lock of the threads.
 struct Staying {
-    /// Workers with an index below this one stay: as `regular`, more if there are spares, and 0 once the
-    /// runtime is closed.
+    /// An `isize`. Workers with an index below its absolute value stay: as `regular`, more if there are
+    /// spares, and 0 once the runtime is closed. It is negative while the scheduler is observed, so one
+    /// comparison tells a worker that it has nothing to do but to go on.
     count: AtomicUsize,
-    /// The same while the scheduler is not observed, and 0 while it is: so one comparison tells a worker that
-    /// it has nothing to do but to go on.
-    unobserved: AtomicUsize,
     /// [`OBSERVED`] and some [`FOLLOWED_WAKE`]: see probe.rs.
     reports: AtomicU32,
 }
@@ -43,7 +41,6 @@ impl PoolSize {
             regular: AtomicUsize::new(0),
             staying: CachePadded::new(Staying {
                 count: AtomicUsize::new(0),
-                unobserved: AtomicUsize::new(0),
                 reports: AtomicU32::new(0),
             }),
             alive: AtomicUsize::new(0),
@@ -137,7 +134,7 @@ impl PoolSize {
     pub(super) fn staying(&self) -> usize {
         // Ordering: Relaxed. Callers that start or end workers hold the lock of the threads, under which
         // `store_staying` is called. To all others an old number is as good: it was right a moment ago.
-        self.staying.count.load(Ordering::Relaxed)
+        (self.staying.count.load(Ordering::Relaxed) as isize).unsigned_abs()
     }
 
     /// Says how many workers there should be with the spares. As for [`PoolSize::set_regular`].
@@ -196,39 +193,22 @@ impl PoolSize {
         self.store_staying(0, false);
     }
 
-    /// `unobserved` is never above the count. So when the count rises it is stored first, and otherwise
-    /// `unobserved` is. In the other order, a worker could be surplus by `must_stop` while
-    /// `stays_unobserved` still says that it stays. Such a worker would neither leave nor sleep until the
-    /// second store.
     fn store_staying(&self, count: usize, is_observed: bool) {
-        let unobserved = if is_observed { 0 } else { count };
-        // Ordering: Release pairs with the Acquire in `must_stop`. A worker that sees the 0 of a closed
+        let count = if is_observed { count.wrapping_neg() } else { count };
+        // Ordering: Release pairs with the Acquire in `must_stop` and `stays_unobserved`. A worker that
+        // reports a step finds what the observation has begun with. A worker that sees the 0 of a closed
         // runtime sees that it is closed, too. That holds for the 0 which the end of an observation stores
         // anew, because its thread knows by the lock (model
-        // `a_worker_that_the_end_of_an_observation_sends_away_sees_the_close`). And a worker that sees a
-        // lower count finds one as low, or 0, in `unobserved`.
-        let store_count = || self.staying.count.store(count, Ordering::Release);
-        let rises = count > self.staying();
-        if rises {
-            store_count();
-        }
-        // Ordering: Release pairs with the Acquire in `stays_unobserved`: a worker that reports a step
-        // finds what the observation has begun with, and one that sees a higher number finds a count as high.
-        self.staying.unobserved.store(unobserved, Ordering::Release);
-        if !rises {
-            store_count();
-        }
+        // `a_worker_that_the_end_of_an_observation_sends_away_sees_the_close`).
+        self.staying.count.store(count, Ordering::Release);
     }
 
     /// Whether worker `index` stays and has no step to report. One comparison, because each worker asks at
     /// each step.
-    ///
-    /// `false` says neither that it is surplus nor that it is observed: `must_stop` may still see the old
-    /// count.
     #[inline]
     pub(super) fn stays_unobserved(&self, index: usize) -> bool {
         // Ordering: Acquire, see `store_staying`.
-        index < self.staying.unobserved.load(Ordering::Acquire)
+        (index as isize) < self.staying.count.load(Ordering::Acquire) as isize
     }
 
     /// Whether worker `index` has been asked to leave, or the runtime is closed.
@@ -236,7 +216,7 @@ impl PoolSize {
     pub(super) fn must_stop(&self, index: usize) -> bool {
         // Ordering: Acquire, see `store_staying`. Read in each park after its fence; a thread that lowers the
         // count unparks the worker.
-        index >= self.staying.count.load(Ordering::Acquire)
+        index >= (self.staying.count.load(Ordering::Acquire) as isize).unsigned_abs()
     }
 
     /// How many spare workers there are.

@@ -98,22 +98,6 @@ pub(crate) enum Wake {
     Nothing,
 }
 
-/// After a wake that also gave up its waker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(crate) enum WakeOwned {
-    /// As [`Wake::Schedule`]; the waker's reference has been released.
-    Schedule,
-    /// As [`Wake::ScheduleFollowed`]; the waker's reference has been released.
-    ScheduleFollowed,
-    /// As [`Wake::Noted`]; the waker's reference has been released.
-    Noted,
-    /// The waker's reference has been released.
-    Nothing,
-    /// It was the last reference: the caller frees the cell.
-    Free,
-}
-
 /// Before a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
@@ -292,18 +276,20 @@ impl State {
         self.0.load(Ordering::Relaxed) & TRACED != 0
     }
 
-    /// A wake that consumes the waker: the wake and the release of its reference are one RMW.
-    pub(crate) fn wake_owned(&self) -> WakeOwned {
+    /// A wake that consumes the waker: the wake and the release of its reference are one RMW. `None`: it was
+    /// the last reference, and the caller frees the cell.
+    #[must_use]
+    pub(crate) fn wake_owned(&self) -> Option<Wake> {
         self.update(|word| {
             let next = word - REF_ONE;
             Ok(if word & (COMPLETE | SCHEDULED | FOLLOWED) == 0 {
-                (next | SCHEDULED, WakeOwned::Schedule)
+                (next | SCHEDULED, Some(Wake::Schedule))
             } else if word & COMPLETE != 0 {
-                (next, if next < REF_ONE { WakeOwned::Free } else { WakeOwned::Nothing })
+                (next, if next < REF_ONE { None } else { Some(Wake::Nothing) })
             } else if word & SCHEDULED != 0 {
-                (next | WOKEN, WakeOwned::Noted)
+                (next | WOKEN, Some(Wake::Noted))
             } else {
-                (next | SCHEDULED, WakeOwned::ScheduleFollowed)
+                (next | SCHEDULED, Some(Wake::ScheduleFollowed))
             })
         })
     }

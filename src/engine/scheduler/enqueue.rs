@@ -17,8 +17,6 @@
 //! | another one | `Spawned` | injector | outside |
 //! | | `Woken` | channel | home |
 //! | | `Woken`, and the task is long | shared yielded | regular |
-//! | that, or a worker that leaves | `Abandoned` | injector | |
-//! | | `AbandonedYielded` | shared yielded | |
 //!
 //! The *next slot*, and the deques of tasks that are *ready* or have *yielded*, are the thread's own. A
 //! *channel* and a *chain* lead to the task's *home*, the worker that ran it last. *Shared yielded* is the
@@ -28,11 +26,12 @@
 //! Where there is no [`Notice`], no worker has to know, or the caller tells one when it has queued all that
 //! it has. [`place`] is the table, and pure.
 //!
-//! Three kinds of moves between queues do not go through `enqueue`. `steal_into` and `move_into` move a batch
+//! Four kinds of moves between queues do not go through `enqueue`. `steal_into` and `move_into` move a batch
 //! from queue to deque; the worker that calls them runs one of the tasks, and tells a peer of the others when
 //! they are queued. `send` moves a chain from the driver thread to a channel; each of its tasks came through
 //! `enqueue` before. [`OwnQueues::put_next`] moves a displaced task from the next slot to the deque; the
-//! `enqueue` of the task that displaces it tells a peer.
+//! `enqueue` of the task that displaces it tells a peer. [`Shared::abandon`] moves what is in queues that are
+//! given up; its caller tells a worker.
 #![allow(unsafe_code)]
 
 use super::idle::Search;
@@ -99,10 +98,6 @@ pub(super) enum OutsideReason {
     Spawned,
     /// A waker has made it hot.
     Woken,
-    /// Its queue is given up.
-    Abandoned,
-    /// Its queue is given up, and it has yielded.
-    AbandonedYielded,
 }
 
 /// Where a task goes.
@@ -181,8 +176,6 @@ pub(super) fn place<O: Copy, C>(
                 To::Any => (Queue::Injector, Notice::Outside),
                 To::Regular => (Queue::SharedYielded, Notice::Regular),
             },
-            OutsideReason::Abandoned => (Queue::Injector, Notice::Nothing),
-            OutsideReason::AbandonedYielded => (Queue::SharedYielded, Notice::Nothing),
         },
     }
 }
@@ -580,14 +573,9 @@ impl Shared {
         ready: impl Iterator<Item = Hot>,
         yielded: impl Iterator<Item = Hot>,
     ) -> Notice<&OwnQueues> {
-        let ready = ready.map(|task| (task, OutsideReason::Abandoned));
-        let yielded = yielded.map(|task| (task, OutsideReason::AbandonedYielded));
-        let mut notice = Notice::Nothing;
-        for (task, reason) in ready.chain(yielded) {
-            self.enqueue(Pusher::Other(reason), task);
-            notice = Notice::Outside;
-        }
-        notice
+        let ready = ready.map(|task| self.queues.injector.push(task)).count();
+        let yielded = yielded.map(|task| self.queues.yielded.push(task)).count();
+        if ready + yielded == 0 { Notice::Nothing } else { Notice::Outside }
     }
 }
 

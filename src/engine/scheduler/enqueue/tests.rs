@@ -5,8 +5,7 @@ const HOME: usize = 7;
 type Row = (Pusher<(), ()>, Queue<(), ()>, Notice<()>);
 
 /// The table at the head of the file, for a task with a home.
-const TABLE: [Row; 14] = {
-    use OutsideReason::{Abandoned, AbandonedYielded};
+const TABLE: [Row; 12] = {
     use Pusher::{Dispatcher, Other, Worker};
     use Reason::*;
     [
@@ -22,8 +21,6 @@ const TABLE: [Row; 14] = {
         (Dispatcher(()), Queue::Chain((), HOME), Notice::Nothing),
         (Other(OutsideReason::Spawned), Queue::Injector, Notice::Outside),
         (Other(OutsideReason::Woken), Queue::Channel(HOME), Notice::Home(HOME)),
-        (Other(Abandoned), Queue::Injector, Notice::Nothing),
-        (Other(AbandonedYielded), Queue::SharedYielded, Notice::Nothing),
     ]
 };
 

@@ -7,7 +7,7 @@
 //!
 //! State table (rows: state before; entries: state after, action):
 //!
-//! | before   | `announce(place)`   | `unpark`                                  | `finish`       |
+//! | before   | `announce(place)`   | `unpark`                                  | `take_token`   |
 //! |----------|---------------------|-------------------------------------------|----------------|
 //! | EMPTY    | ASLEEP or SEATED, sleep | NOTIFIED, nothing                     | EMPTY          |
 //! | ASLEEP   | impossible (one owner)  | NOTIFIED, futex wake done here        | EMPTY          |
@@ -52,7 +52,7 @@ struct ParkerInner {
 /// The next step of a thread that has announced its sleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a thread that sleeps although it has been unparked may sleep for ever"]
-pub(crate) enum AfterAnnounce {
+enum AfterAnnounce {
     Sleep,
     /// Not sleep: it has been unparked already.
     Unparked,
@@ -81,14 +81,8 @@ impl Parker {
 
     /// Whether the next park returns at once.
     pub(crate) fn is_notified(&self) -> bool {
-        // Ordering: Relaxed. The partner is the swap in `unpark`, which the park that follows acquires, or
-        // `take_token`.
+        // Ordering: Relaxed. The partner is the swap in `unpark`, which `take_token` acquires.
         self.inner.state.load(Ordering::Relaxed) == NOTIFIED
-    }
-
-    /// Uses up a token: what it announces is looked at next.
-    pub(crate) fn take_token(&self) {
-        self.finish();
     }
 
     pub(crate) fn unparker(&self) -> Unparker {
@@ -105,7 +99,7 @@ impl Parker {
                 thread::park();
             }
         }
-        self.finish();
+        self.take_token();
     }
 
     /// As [`Parker::park`], but for `limit` at most.
@@ -114,26 +108,20 @@ impl Parker {
             // One sleep and no loop: a caller with a limit looks around when the sleep is over, early or not.
             park_timeout(limit);
         }
-        self.finish();
+        self.take_token();
     }
 
-    /// Announces that this thread is about to block in the poller.
-    pub(crate) fn enter_seat(&self) -> AfterAnnounce {
-        self.announce(SEATED)
-    }
-
-    /// Ends what [`Parker::enter_seat`] began, whether the poller returned for us or for an event.
-    pub(crate) fn leave_seat(&self) {
-        self.finish();
-    }
-
-    /// Calls `sleep`, which blocks in the poller, unless this thread has been unparked.
+    /// Calls `sleep`, which blocks in the poller, unless this thread has been unparked. `false`: it has been,
+    /// and did not sleep.
     #[inline]
-    pub(crate) fn sit(&self, sleep: impl FnOnce()) {
-        if self.enter_seat() == AfterAnnounce::Sleep {
+    pub(crate) fn sit(&self, sleep: impl FnOnce()) -> bool {
+        let sleeps = self.announce(SEATED) == AfterAnnounce::Sleep;
+        if sleeps {
             sleep();
         }
-        self.leave_seat();
+        // Whether the poller returned for us or for an event.
+        self.take_token();
+        sleeps
     }
 
     fn announce(&self, place: u32) -> AfterAnnounce {
@@ -147,7 +135,8 @@ impl Parker {
         if entered.is_ok() { AfterAnnounce::Sleep } else { AfterAnnounce::Unparked }
     }
 
-    fn finish(&self) {
+    /// Ends a sleep, and uses up a token: what it announces is looked at next.
+    pub(crate) fn take_token(&self) {
         // Ordering: Acquire pairs with `unpark`'s Release, as in `announce`. A swap and not a store: a token
         // that arrives after the caller's last look at the word ends here. With a store this thread would
         // not see what was published before it.
@@ -158,7 +147,7 @@ impl Parker {
 impl Unparker {
     /// Leaves a token for the thread and wakes it if it sleeps on its own.
     pub(crate) fn unpark(&self) -> Unpark {
-        // Ordering: Release pairs with the Acquire in `announce`, `park` and `finish`. No Acquire: nothing
+        // Ordering: Release pairs with the Acquire in `announce`, `park` and `take_token`. No Acquire: nothing
         // that the parker wrote is read here.
         match self.inner.state.swap(NOTIFIED, Ordering::Release) {
             ASLEEP => {
@@ -203,14 +192,12 @@ mod tests {
     #[test]
     fn a_seated_thread_is_woken_through_the_poller() {
         let parker = Parker::new();
-        assert_eq!(parker.enter_seat(), AfterAnnounce::Sleep);
-        assert_eq!(parker.unparker().unpark(), Unpark::Poller);
+        assert!(parker.sit(|| {
+            assert_eq!(parker.unparker().unpark(), Unpark::Poller);
+            assert_eq!(parker.unparker().unpark(), Unpark::Done);
+        }));
         assert_eq!(parker.unparker().unpark(), Unpark::Done);
-        parker.leave_seat();
-        assert_eq!(parker.unparker().unpark(), Unpark::Done);
-        assert_eq!(parker.enter_seat(), AfterAnnounce::Unparked, "the token is still there");
-        parker.leave_seat();
-        assert_eq!(parker.enter_seat(), AfterAnnounce::Sleep);
-        parker.leave_seat();
+        assert!(!parker.sit(|| unreachable!("the token is still there")));
+        assert!(parker.sit(|| ()));
     }
 }

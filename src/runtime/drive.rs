@@ -8,7 +8,7 @@
 use super::block_on::root_waker;
 use super::local_thread::in_local;
 use crate::engine::driver::Driver;
-use crate::engine::park::{AfterAnnounce, Parker};
+use crate::engine::park::Parker;
 use crate::engine::recycler::{self, TRIM_INTERVAL};
 use crate::engine::scheduler::{SleepHooks, Sleeps};
 use crate::engine::sync_shim::{Arc, clock};
@@ -136,11 +136,9 @@ impl Patience {
 
 /// Waits for events, or only looks for them if the thread has been woken.
 fn sleep(driver: &Driver, parker: &Parker, trim_at: &mut Instant, wakes: &mut Vec<Waker>) {
-    match parker.enter_seat() {
-        AfterAnnounce::Sleep => sleep_in_seat(driver, parker, trim_at, wakes),
-        AfterAnnounce::Unparked => collect(driver, Some(Duration::ZERO), wakes),
+    if !parker.sit(|| sleep_in_seat(driver, parker, trim_at, wakes)) {
+        collect(driver, Some(Duration::ZERO), wakes);
     }
-    parker.leave_seat();
 }
 
 /// Waits for events without a limit. If bursts of tasks have left memory, then at first until `trim_at` only,

@@ -99,14 +99,12 @@ fn a_seated_thread_is_never_left_behind() {
                 signal.store(true, Ordering::Release);
             }
         });
-        let announced = parker.enter_seat();
-        if announced == AfterAnnounce::Sleep {
+        parker.sit(|| {
             // The poller would block here until the signal comes: it must come.
             while !poller.load(Ordering::Acquire) {
                 thread::yield_now();
             }
-        }
-        parker.leave_seat();
+        });
         other.join().expect("no panic");
     });
 }
@@ -151,8 +149,7 @@ fn a_token_follows_the_thread_from_the_seat_to_its_own_sleep() {
             seen.store(true, Ordering::Relaxed);
             unparker.unpark()
         });
-        let announced = parker.enter_seat();
-        parker.leave_seat();
+        let has_sat = parker.sit(|| ());
         let in_the_seat = flag.load(Ordering::Relaxed);
         if !in_the_seat {
             parker.park();
@@ -160,6 +157,6 @@ fn a_token_follows_the_thread_from_the_seat_to_its_own_sleep() {
         }
         let left = other.join().expect("no panic");
         // The other way round it may be: the token came just before the thread left the seat.
-        assert!(left == Unpark::Done || (announced == AfterAnnounce::Sleep && in_the_seat));
+        assert!(left == Unpark::Done || (has_sat && in_the_seat));
     });
 }

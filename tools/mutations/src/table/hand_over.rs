@@ -111,7 +111,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: PARK,
         models: "park::loom",
-        from: "park_timeout(limit);\n        }\n        self.finish();",
+        from: "park_timeout(limit);\n        }\n        self.take_token();",
         to: "park_timeout(limit);\n        }\n        self.inner.state.store(EMPTY, Ordering::Relaxed);",
         breaks: "a timed park eats a token without acquiring it",
     },
@@ -125,8 +125,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: PARK,
         models: "park::loom",
-        from: "    pub(crate) fn leave_seat(&self) {\n        self.finish();",
-        to: "    pub(crate) fn leave_seat(&self) {\n        self.inner.state.store(EMPTY, Ordering::Relaxed);",
+        from: "            sleep();\n        }\n        // Whether the poller returned for us or for an event.\n        self.take_token();",
+        to: "            sleep();\n        }\n        self.inner.state.store(EMPTY, Ordering::Relaxed);",
         breaks: "a thread that leaves the seat eats a token without acquiring it",
     },
 ];

@@ -193,8 +193,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: "src/runtime/drive.rs",
         models: "drive::loom",
-        from: "AfterAnnounce::Unparked => collect(driver, Some(Duration::ZERO), wakes),",
-        to: "AfterAnnounce::Unparked => collect(driver, None, wakes),",
+        from: "trim_at, wakes)) {\n        collect(driver, Some(Duration::ZERO), wakes);",
+        to: "trim_at, wakes)) {\n        collect(driver, None, wakes);",
         breaks: "a thread that is woken before it sits down sleeps all the same",
     },
     Mutation {
@@ -207,8 +207,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: "src/engine/park.rs",
         models: "drive::loom",
-        from: "pub(crate) fn take_token(&self) {\n        self.finish();",
-        to: "pub(crate) fn take_token(&self) {\n        self.inner.state.store(EMPTY, Ordering::Relaxed);",
+        from: "self.inner.state.swap(EMPTY, Ordering::Acquire);",
+        to: "self.inner.state.store(EMPTY, Ordering::Relaxed);",
         breaks: "a poll does not see what was written before the wake that it answers",
     },
     Mutation {

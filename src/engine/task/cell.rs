@@ -175,16 +175,15 @@ unsafe fn hook(header: NonNull<Header>, table: &'static Vtable, hooks: &TaskHook
 ///
 /// `header` heads a live `Cell<F, N>`, whose scheduler is an `S`. The task is not complete while the result
 /// is used.
-unsafe fn hooked<'a, F: Future, N: Name, S: Schedule>(
-    header: NonNull<Header>,
-) -> Option<Hooked<'a>> {
+unsafe fn hooked<'a, F: Future, N: Name, S: Schedule>(header: NonNull<Header>) -> Hooked<'a> {
     // SAFETY: the task is alive; the scheduler, an `S`, outlives its tasks.
     let (task, scheduler) = unsafe {
         let header = header.as_ref();
         (header.identity(), &*header.scheduler.cast::<S>())
     };
+    let hooks = scheduler.task_hooks().expect("the task was made with hooks");
     // SAFETY: the caller's promise, passed on.
-    scheduler.task_hooks().map(|hooks| Hooked::new(hooks, task, unsafe { name::<F, N>(header) }))
+    Hooked::new(hooks, task, unsafe { name::<F, N>(header) })
 }
 
 /// The future or output behind `header`.
@@ -370,10 +369,7 @@ unsafe fn poll_hooked<F: Future, N: Name, S: Schedule>(
     // SAFETY: the caller's promise, passed on.
     let poll = || unsafe { poll::<F, N>(header, table) };
     // SAFETY: the caller owns the task's `Hot`, so the task is not complete when the hooks are used last.
-    match unsafe { hooked::<F, N, S>(header) } {
-        Some(hooked) => hooked.poll(poll),
-        None => poll(),
-    }
+    unsafe { hooked::<F, N, S>(header) }.poll(poll)
 }
 
 /// # Safety
@@ -386,9 +382,7 @@ unsafe fn cancel_hooked<F: Future, N: Name, S: Schedule>(
     // SAFETY: the caller's promise, passed on.
     unsafe { cancel::<F, N>(header, why) };
     // SAFETY: as in `poll_hooked`.
-    if let Some(hooked) = unsafe { hooked::<F, N, S>(header) } {
-        hooked.cancelled();
-    }
+    unsafe { hooked::<F, N, S>(header) }.cancelled();
 }
 
 /// # Safety

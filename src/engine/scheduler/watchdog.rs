@@ -145,16 +145,13 @@ fn all_will_wake_us(shared: &Shared) -> bool {
         && !shared.is_quiescent_point_awaited()
 }
 
-/// Whether [`all_will_wake_us`], and no spare is to be let go.
-fn nothing_to_do(shared: &Shared) -> bool {
-    all_will_wake_us(shared) && (shared.size.spares() == 0 || shared.size.blocked_in_place() != 0)
-}
-
-/// Whether [`nothing_to_do`], and no task waits for the brake to be released. The queues are read last: a
+/// Whether [`all_will_wake_us`], no spare is to be let go, and no task waits for the brake to be released. The queues are read last: a
 /// worker that is seen parked has pushed its task before, and a thread that is no worker wakes the watchdog
 /// (`Shared::wake_regular`). Model `the_watchdog_stays_awake_beside_a_task_that_the_brake_keeps_back`.
 fn may_rest(shared: &Shared, brakes: bool) -> bool {
-    nothing_to_do(shared) && !(brakes && shared.has_yielded())
+    all_will_wake_us(shared)
+        && (shared.size.spares() == 0 || shared.size.blocked_in_place() != 0)
+        && !(brakes && shared.has_yielded())
 }
 
 /// What the thread does when it has announced a long sleep.
@@ -437,7 +434,10 @@ impl WatchdogThread {
             // The look comes last, because it may call the program's code. The tasks of the events that this
             // thread has fetched are queued by then. Later events wait until that code returns, unless a
             // worker takes the seat.
-            self.look_if_due(shared);
+            if self.is_look_due() {
+                // This thread takes the seat after it, so nothing is to be fetched.
+                let _ = self.look(shared, clock::now());
+            }
             shared.remove_awake();
             if !busy || shared.shutdown.is_drained() {
                 break;
@@ -517,13 +517,6 @@ impl WatchdogThread {
 
     fn is_look_due(&self) -> bool {
         clock::now().saturating_duration_since(self.looked) >= LOOK
-    }
-
-    /// The next look, if it is due. This thread takes the seat after it, so nothing is to be fetched.
-    fn look_if_due(&mut self, shared: &Arc<Shared>) {
-        if self.is_look_due() {
-            let _ = self.look(shared, clock::now());
-        }
     }
 
     /// Whether one quiescent point has been waited for for long: something never waits, or blocks its thread.

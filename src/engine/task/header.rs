@@ -203,10 +203,8 @@ impl Cold {
     /// The task is registered, and stays so during the call (the caller holds the registry's lock).
     pub(super) unsafe fn cancel(self) -> Option<Hot> {
         // SAFETY: registered, therefore not complete, therefore its live reference keeps the header alive.
-        match unsafe { self.0.as_ref() }.state.abort() {
-            Wake::Schedule | Wake::ScheduleFollowed => Some(Hot(self.0)),
-            Wake::Noted | Wake::Nothing => None,
-        }
+        let is_cold = unsafe { self.0.as_ref() }.state.abort() == Wake::Schedule;
+        is_cold.then_some(Hot(self.0))
     }
 
     /// Asks for a traced poll if `wanted` says so of its id. Returns the task if it was cold: the caller has

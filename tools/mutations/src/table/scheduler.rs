@@ -562,8 +562,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WATCHDOG,
         models: "watchdog::loom",
-        from: "nothing_to_do(shared) && !(brakes && shared.has_yielded())",
-        to: "!(brakes && shared.has_yielded()) && nothing_to_do(shared)",
+        from: "    all_will_wake_us(shared)\n        && (shared.size.spares() == 0 || shared.size.blocked_in_place() != 0)\n        && !(brakes && shared.has_yielded())",
+        to: "    !(brakes && shared.has_yielded())\n        && (shared.size.spares() == 0 || shared.size.blocked_in_place() != 0)\n        && all_will_wake_us(shared)",
         breaks: "the driver thread sleeps for ever beside a task that the brake keeps back",
     },
     Mutation {

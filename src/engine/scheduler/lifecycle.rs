@@ -105,6 +105,7 @@ use crate::engine::task::current::Running;
 use crate::engine::task::header::Hot;
 use std::io;
 use std::iter;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 /// How often a thread that drains yields while it waits for a waker that has set SCHEDULED and has not pushed
@@ -525,59 +526,39 @@ fn worker_thread(shared: &Arc<Shared>, index: usize) {
         let after = play(&role, || work_until_surplus(shared, worker, index));
         let Role::Worker(worker) = role else { unreachable!("a role does not change") };
         let parker = worker.leave();
-        if after == AfterWork::End || rest(shared, index, &parker) == AfterRest::End {
+        if after.is_break() || rest(shared, index, &parker).is_break() {
             return;
         }
     }
 }
 
-/// The next step when a worker has run its last task.
-#[derive(Debug, PartialEq, Eq)]
-#[must_use]
-enum AfterWork {
-    /// The thread ends: the runtime is closed, and the thread has done its part.
-    End,
-    /// The worker leaves: it was asked to go, and has given its tasks away.
-    Leave,
-}
-
-/// The next step when a thread has rested, or has found that it need not rest.
-#[derive(Debug, PartialEq, Eq)]
-#[must_use]
-enum AfterRest {
-    /// The thread ends: the runtime is closed, and the thread has done its part.
-    End,
-    /// The thread is a worker again.
-    Work,
-}
-
 /// Runs tasks until the worker is surplus, and gives away those that are left; or until the runtime is
-/// closed, and does the worker's part of the end.
-fn work_until_surplus(shared: &Arc<Shared>, worker: &Worker, index: usize) -> AfterWork {
+/// closed, and does the worker's part of the end. After that, `Break`, the thread ends.
+fn work_until_surplus(shared: &Arc<Shared>, worker: &Worker, index: usize) -> ControlFlow<()> {
     worker.work();
     if shared.shutdown.is_closed() {
         shared.worker_ends(index);
-        return AfterWork::End;
+        return ControlFlow::Break(());
     }
     // Whatever was handed over: pushes may have relied on this worker, which was awake.
     let _ = worker.hand_over();
     shared.tell(Notice::Outside);
-    AfterWork::Leave
+    ControlFlow::Continue(())
 }
 
 /// The thread of a surplus worker rests, if the worker still is one: it may have been asked to stay, or the
-/// runtime closed, in between. Returns when the thread is to work again, or to end.
-fn rest(shared: &Arc<Shared>, index: usize, parker: &Parker) -> AfterRest {
+/// runtime closed, in between. Returns when the thread is to work again, or, `Break`, to end.
+fn rest(shared: &Arc<Shared>, index: usize, parker: &Parker) -> ControlFlow<()> {
     let mut threads = shared.threads.lock();
     if shared.shutdown.is_closed() {
         drop(threads);
         // In the role of one that drains: a destructor that would block the thread is refused, as it is by
         // the other workers.
         play(&Role::Drainer, || shared.worker_ends(index));
-        return AfterRest::End;
+        return ControlFlow::Break(());
     }
     if index < shared.size.staying() {
-        return AfterRest::Work;
+        return ControlFlow::Continue(());
     }
     threads.occupied[index] = false;
     shared.slots.get(index).note_rest();
@@ -593,7 +574,7 @@ fn rest(shared: &Arc<Shared>, index: usize, parker: &Parker) -> AfterRest {
     after
 }
 
-fn rest_until_called(shared: &Shared, index: usize, parker: &Parker) -> AfterRest {
+fn rest_until_called(shared: &Shared, index: usize, parker: &Parker) -> ControlFlow<()> {
     loop {
         shared.remove_awake();
         parker.park();
@@ -601,11 +582,11 @@ fn rest_until_called(shared: &Shared, index: usize, parker: &Parker) -> AfterRes
         let threads = shared.threads.lock();
         // Asked first: once it is called back it counts as alive, so that the end waits for its part.
         if threads.occupied[index] {
-            return AfterRest::Work;
+            return ControlFlow::Continue(());
         }
         if shared.shutdown.is_closed() {
             shared.slots.get(index).forget_thread();
-            return AfterRest::End;
+            return ControlFlow::Break(());
         }
     }
 }

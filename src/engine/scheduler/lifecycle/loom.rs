@@ -64,7 +64,7 @@ fn a_wake_beside_a_leaving_worker_is_not_left_in_its_channel() {
         let waker = waiting.waker();
         let other = thread::spawn(move || waker.wake());
         shared.size.set_regular(0);
-        assert_eq!(work_until_surplus(&shared, &leaver, 0), AfterWork::Leave);
+        assert_eq!(work_until_surplus(&shared, &leaver, 0), ControlFlow::Continue(()));
         other.join().expect("no panic");
         assert!(shared.slots.get(0).channel.is_empty());
         let task = shared.queues.injector.pop().expect("it was woken");
@@ -98,7 +98,7 @@ fn what_a_leaving_worker_had_is_run_by_the_one_that_stays() {
             let shared = shared.clone();
             thread::spawn(move || {
                 // Made here: a worker is its thread's alone.
-                assert_eq!(work_until_surplus(&shared, &leaver, 1), AfterWork::Leave);
+                assert_eq!(work_until_surplus(&shared, &leaver, 1), ControlFlow::Continue(()));
                 leaver.leave();
             })
         };
@@ -319,7 +319,7 @@ fn a_worker_that_is_asked_to_stay_rests_and_is_called_back_or_stays() {
     bounded(|way| {
         let shared = with_thread(|shared| {
             loop {
-                assert_eq!(rest(shared, 0, &left(shared)), AfterRest::Work);
+                assert_eq!(rest(shared, 0, &left(shared)), ControlFlow::Continue(()));
                 let threads = shared.threads.lock();
                 assert!(threads.occupied[0], "it was not called back");
                 if shared.size.staying() == 1 {
@@ -347,7 +347,7 @@ fn a_worker_that_is_asked_to_stay_rests_and_is_called_back_or_stays() {
 fn a_thread_that_rests_ends_with_the_runtime() {
     bounded(|way| {
         let shared = with_thread(|shared| {
-            assert_eq!(rest(shared, 0, &left(shared)), AfterRest::End);
+            assert_eq!(rest(shared, 0, &left(shared)), ControlFlow::Break(()));
         });
         shared.size.count_in();
         way.here();
@@ -363,9 +363,9 @@ fn a_thread_that_rests_ends_with_the_runtime() {
 fn a_thread_that_is_called_back_has_its_part_in_the_end() {
     bounded(|way| {
         let shared = with_thread(|shared| {
-            if rest(shared, 0, &left(shared)) == AfterRest::Work {
+            if rest(shared, 0, &left(shared)) == ControlFlow::Continue(()) {
                 let back = worker(shared, 0);
-                assert_eq!(work_until_surplus(shared, &back, 0), AfterWork::End);
+                assert_eq!(work_until_surplus(shared, &back, 0), ControlFlow::Break(()));
             }
         });
         way.here();
@@ -383,7 +383,7 @@ fn a_thread_that_is_called_back_has_its_part_in_the_end() {
 fn two_that_need_a_spare_call_one_thread_back_once() {
     bounded(|way| {
         let shared = with_thread(|shared| {
-            assert_eq!(rest(shared, 0, &left(shared)), AfterRest::Work);
+            assert_eq!(rest(shared, 0, &left(shared)), ControlFlow::Continue(()));
         });
         let (config, around) = no_thread();
         shared.set_thread_setup(ThreadSetup {

@@ -225,8 +225,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: LIFECYCLE,
         models: "lifecycle::loom",
-        from: "    if index < shared.size.staying() {\n        return AfterRest::Work;\n    }\n    threads.occupied",
-        to: "    drop(threads);\n    if index < shared.size.staying() {\n        return AfterRest::Work;\n    }\n    let mut threads = shared.threads.lock();\n    threads.occupied",
+        from: "    if index < shared.size.staying() {\n        return ControlFlow::Continue(());\n    }\n    threads.occupied",
+        to: "    drop(threads);\n    if index < shared.size.staying() {\n        return ControlFlow::Continue(());\n    }\n    let mut threads = shared.threads.lock();\n    threads.occupied",
         breaks: "a worker decides to leave outside the lock",
     },
     // Threads that rest.
@@ -254,15 +254,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: LIFECYCLE,
         models: "lifecycle::loom",
-        from: "        if threads.occupied[index] {\n            return AfterRest::Work;\n        }\n",
-        to: "        if threads.occupied[index] && !shared.shutdown.is_closed() {\n            return AfterRest::Work;\n        }\n",
+        from: "        if threads.occupied[index] {\n            return ControlFlow::Continue(());\n        }\n",
+        to: "        if threads.occupied[index] && !shared.shutdown.is_closed() {\n            return ControlFlow::Continue(());\n        }\n",
         breaks: "a thread that is called back before the end has no part in it",
     },
     Mutation {
         file: LIFECYCLE,
         models: "lifecycle::loom",
-        from: "        if threads.occupied[index] {\n            return AfterRest::Work;\n        }\n        if",
-        to: "        if !shared.shutdown.is_closed() {\n            return AfterRest::Work;\n        }\n        if",
+        from: "        if threads.occupied[index] {\n            return ControlFlow::Continue(());\n        }\n        if",
+        to: "        if !shared.shutdown.is_closed() {\n            return ControlFlow::Continue(());\n        }\n        if",
         breaks: "any wake ends a thread's rest",
     },
     Mutation {

@@ -297,7 +297,7 @@ impl Worker {
     /// was something.
     #[cold]
     pub(super) fn rescue(&self) -> bool {
-        let mut came = false;
+        let (mut came, mut is_left) = (false, false);
         let high = self.shared.slots.high();
         for index in (0..high).filter(|&index| index != self.own.index) {
             let slot = self.shared.slots.get(index);
@@ -318,9 +318,13 @@ impl Worker {
                     came |= yielded.move_into(&self.own.yielded, INTAKE);
                 }
             } else {
-                // `take_rescue` told this worker alone, and a helper may not take these: ask again.
-                self.shared.call_for_rescue();
+                is_left = true;
             }
+        }
+        if is_left {
+            // `take_rescue` told this worker alone, and a helper may not take tasks that have yielded: ask
+            // again.
+            self.shared.call_for_rescue();
         }
         came
     }

@@ -403,8 +403,7 @@ const CFG: Confined = Confined {
             "shuttle puts a bell in the place of the system's poller",
         ),
         ("src/engine/driver/alarm_clock.rs", "what ends a sleep in the poller, a file per kind"),
-        ("src/engine/queue/local.rs", "loom sees a locked queue in place of crossbeam's"),
-        ("src/engine/queue/injector.rs", "loom sees a locked queue in place of crossbeam's"),
+        ("src/engine/queue/local.rs", "loom sees locked queues in place of crossbeam's"),
         ("src/io.rs", "descriptors on Unix, handles on Windows; a line per family of traits"),
         (
             "src/net.rs",

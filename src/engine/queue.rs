@@ -2,17 +2,15 @@
 //!
 //! | queue | pushed by | taken by | order |
 //! |---|---|---|---|
-//! | [`local`] | its owner | its owner, thieves in batches | FIFO |
-//! | [`injector`] | any thread | workers, in batches | FIFO |
-//! | [`wake_channel`] | threads without the role of a worker | mostly its worker: all at once | FIFO |
+//! | [`local::Local`] | its owner | its owner, thieves in batches | FIFO |
+//! | [`local::Injector`] | any thread | workers, in batches | FIFO |
+//! | [`wake_channel`] | threads that are no workers of this scheduler | mostly its worker: all at once | FIFO |
 //! | [`local::NextSlot`] | its owner | its owner, thieves if that is stuck | it has room for one task |
 //!
 //! The three queues are FIFO: a runtime whose queues are fair needs no argument why a task is not forgotten
 //! at the bottom of one, and a FIFO deque gives a whole batch to a thief for one compare-and-swap where a
 //! LIFO one pays for each item.
 
-#[cfg(not(target_family = "wasm"))]
-pub(crate) mod injector;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod local;
 pub(crate) mod wake_channel;

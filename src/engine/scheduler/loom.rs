@@ -6,7 +6,7 @@ use super::shared::Shared;
 use super::worker::Worker;
 use crate::engine::driver::Driver;
 use crate::engine::park::{Parker, Unpark, Unparker};
-use crate::engine::queue::injector::Injector;
+use crate::engine::queue::local::Injector;
 use crate::engine::queue::wake_channel::{Link, Linked, Pushed, WakeChannel};
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering, fence};
 use crate::engine::sync_shim::{Arc, Condvar, Mutex, Way, thread};

@@ -10,7 +10,7 @@ use super::threads::{Shutdown, ThreadSetup, Threads};
 use super::watchdog::flags::WatchdogFlags;
 use crate::engine::driver::Driver;
 use crate::engine::park::{Parker, Unpark, Unparker};
-use crate::engine::queue::injector::Injector;
+use crate::engine::queue::local::Injector;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::current::Running;

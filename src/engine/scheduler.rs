@@ -140,7 +140,6 @@ mod policy;
 mod probe;
 mod quiescence;
 mod shared;
-mod size;
 mod slice;
 mod slots;
 mod threads;

@@ -12,7 +12,7 @@ const WATCHDOG: &str = "src/engine/scheduler/watchdog.rs";
 const SHARED: &str = "src/engine/scheduler/shared.rs";
 const LIFECYCLE: &str = "src/engine/scheduler/lifecycle.rs";
 const HERE: &str = "src/engine/scheduler/here.rs";
-const SIZE: &str = "src/engine/scheduler/size.rs";
+const THREADS: &str = "src/engine/scheduler/threads.rs";
 const RECORDER: &str = "src/observe/recorder.rs";
 const SLOTS: &str = "src/engine/scheduler/slots.rs";
 
@@ -517,7 +517,7 @@ pub const ROWS: &[Mutation] = &[
     },
     // Recordings that start and stop.
     Mutation {
-        file: SIZE,
+        file: THREADS,
         models: "worker::loom",
         from: "self.staying.count.store(count, Ordering::Release);",
         to: "self.staying.count.store(count, Ordering::Relaxed);",

@@ -2,8 +2,8 @@
 //! the modules that users see.
 //!
 //! Those modules (`runtime`, `task`, `net` and the others beside this folder) import the engine, and never
-//! the other way round. Two know nothing of it and are used by all: `impls`, which implements std's traits
-//! for types that do so alike, and `short`, which cuts names that are too long to be read. Each module of the
+//! the other way round. Two know nothing of it and are used by all: `impls` has macros for trait impls
+//! that many types share, and `short` shortens long names for display. Each module of the
 //! engine imports only modules that stand before it in the table, so that it can be read after those. Most
 //! readers want `task`, `driver` and `scheduler`, and look the others up. The lines are those of the code
 //! that is shipped, with comments; models and tests are not counted. `tests/tidy.rs` checks all this, and

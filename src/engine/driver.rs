@@ -117,8 +117,8 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// A driver with an empty seat; `timer_shards` is the number of timer wheels: one for each worker, and
-    /// one for all other threads.
+    /// A driver with an empty seat; `timer_shards` is the number of timer wheels: one for each worker
+    /// that the runtime begins with. Later ones share the last shard with all other threads.
     ///
     /// # Errors
     ///

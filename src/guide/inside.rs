@@ -29,8 +29,8 @@
 //! - a *next slot*, which holds the one task that is to run next,
 //! - a *ready deque*: tasks that have been spawned or woken, first in, first out,
 //! - a second deque for tasks that have *yielded*: by [`yield_now`](crate::task::yield_now), at the end of
-//!   their budget, or by waking themselves; and for *long* ones, which are woken or new, and whose polls have
-//!   kept others waiting lately,
+//!   their budget, or by waking themselves. It also holds *long* tasks: ones whose recent polls have kept
+//!   others waiting. When such a task is spawned or woken, it queues here,
 //! - a *wake channel*: tasks that were woken by threads that are not workers.
 //!
 //! New tasks from such threads arrive in the *injector*, which all workers share. The *driver* is the poller
@@ -67,9 +67,10 @@
 //! A task is one piece of memory: a header of 72 bytes (on a 64-bit machine), and behind it the future, in
 //! whose place the output comes later. One word of the header says what the task is doing. It has the bits
 //! `SCHEDULED` (the task is hot), `WOKEN` (it was woken once more while hot), `CANCELLED`, `COMPLETE`, two
-//! for the `JoinHandle`, and two for insight: `SEEN` (an observer has found the task cold, and it has not run
-//! since) and `TRACED` (its next poll notes where it waits). Above the bits is the reference count. During a
-//! life, this happens to it:
+//! for the `JoinHandle`, and three kinds for insight: `SEEN` (an observer has found the task cold, and it has
+//! not run since), `TRACED` (its next poll notes where it waits) and `FOLLOWED` (three bits: the wait from
+//! the next wake to its poll is measured). Above the bits is the reference count. During a life, this happens
+//! to it:
 //!
 //! | step | the word | atomic read-modify-writes |
 //! |---|---|---|
@@ -117,8 +118,8 @@
 //! polled B before: the message is in the cache of this core. B goes to the next slot and runs right after A.
 //! If another task was in the slot, it goes to the back of the ready deque. When one call wakes many tasks,
 //! such as [`notify_waiters`](crate::sync::Notify::notify_waiters), all of them go to the ready deque, in
-//! order, and another worker is woken, which steals half of them. (Not if the tasks here have cost less than
-//! a microsecond so far, and all of them less than a millisecond: they are done sooner than they move.)
+//! order, and another worker is woken, which steals half of them. (No worker is woken if the tasks are cheap,
+//! less than 1 µs each and 1 ms in all: they finish here sooner than another core could fetch them.)
 //!
 //! **From an event or a timer.** This is the usual way in a server. An idle worker sits in the seat. It
 //! fetches the events, puts the tasks into its own ready deque, and runs the first one. If there are more, it

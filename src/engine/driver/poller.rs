@@ -19,13 +19,15 @@
 //! | from | by | to | and then |
 //! |---|---|---|---|
 //! | `AWAKE` | holder, before it blocks (`announce`) | its deadline | re-reads the timers, blocks |
+//! | `AWAKE` | holder that coalesces | `COALESCING` | blocks, without reading the timers again |
 //! | `NOTIFIED` | holder, before it blocks | `AWAKE` | does not block |
 //! | any | holder, after it blocked (`rise`) | `AWAKE` | |
 //! | `AWAKE`, `NOTIFIED` | `wake` | `NOTIFIED` | nothing: no sleeper |
-//! | a deadline | `wake` | `NOTIFIED` | rings |
+//! | a deadline, `COALESCING` | `wake` | `NOTIFIED` | rings |
 //! | a deadline later than the new one | `deadline_moved` | `AWAKE` | rings |
+//! | any other | `deadline_moved` | same | nothing |
 //!
-//! To ring is to write to the poller's one `mio::Waker`. Only the step away from a deadline rings,
+//! To ring is to write to the poller's one `mio::Waker`. Only the step away from a sleep rings,
 //! so there is at most one write per sleep. The write may come late, when its sleeper has risen for
 //! another reason: then a later sleep ends early for nothing, and its caller looks around and comes
 //! back.

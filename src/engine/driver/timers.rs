@@ -1,4 +1,5 @@
-//! The timers of one driver, a wheel per worker, all fired by the holder of the seat.
+//! The timers of one driver, a wheel for each worker that the runtime begins with, all fired by the holder of
+//! the seat. Later workers share the last wheel with all other threads.
 //!
 //! A worker registers and cancels in its own shard, so its lock is uncontended in the common life of a
 //! timer, which is to be created, polled once and dropped. Firing is not bound to the worker: the holder of

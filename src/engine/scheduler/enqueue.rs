@@ -55,8 +55,9 @@ use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::iter;
 
-/// The thread that queues a task, and why. `O` and `C` lead to the queues that it has of its own, here and in
-/// [`Queue`]: so the code that pushes needs no case for a queue that the thread does not have.
+/// The thread that queues a task, and why. `O` stands for the worker's own queues and `C` for the driver
+/// thread's chains, here and in [`Queue`]. The value carries them, so that [`Shared::enqueue`] can push
+/// without looking them up. Tests use `()`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pusher<O, C> {
     Worker(O, Reason),
@@ -214,7 +215,7 @@ pub(super) fn play<R>(role: &Role, f: impl FnOnce() -> R) -> R {
     Scoped::set(&ROLE, role, f)
 }
 
-/// Calls `f` with the thread's role. `None` also while the thread ends and its locals are gone.
+/// Calls `f` with the thread's role. `None` on a thread that plays no role.
 #[inline]
 pub(super) fn with_role<R>(f: impl FnOnce(Option<&Role>) -> R) -> R {
     Scoped::with(&ROLE, f)

@@ -10,13 +10,13 @@
 //! state lies between them. One group holds all workers of most machines. With more, each group has one
 //! searcher at a time, not counting workers that were claimed for their own channel.
 //!
-//! | event | parked bit | searching | by |
-//! |---|---|---|---|
-//! | `park` | 0 → 1 | −1 if it was searching | the worker |
-//! | `pick`, `claim` | 1 → 0 | +1 | a thread that has work for it |
-//! | `unpark_self` | 1 → 0 if still 1 | – | the worker, at the end of each park |
-//! | `start_search` | – | 0 → 1 | the worker |
-//! | `stop_search` | – | −1 | the worker, which has found work |
+//! | event | parked bit | searching | by | answer |
+//! |---|---|---|---|---|
+//! | `announce_park` | 0 → 1 | −1 if it was searching | the worker | [`LastLook`] |
+//! | `pick`, `claim` | 1 → 0 | +1 | a thread that has work for it | the worker, [`Search`] |
+//! | `unpark_self` | 1 → 0 if still 1 | – | the worker, at the end of each park | [`Unparked`] |
+//! | `start_search` | – | 0 → 1 | the worker | [`Search`] |
+//! | `stop_search` | – | −1 | the worker, which has found work | [`AfterSearch`] |
 //!
 //! Why no wake is lost although a push wakes no worker while one searches: see scheduler.rs. Models of the
 //! rows: `idle/loom.rs`.
@@ -143,7 +143,7 @@ impl Idle {
 
     fn words(&self) -> impl Iterator<Item = Word> {
         let words = std::iter::once(&self.first).chain(&self.others);
-        // Ordering: Relaxed. The partners are the RMWs on the word, in `change`, `park` and `stop_search`.
+        // Ordering: Relaxed. The partners are the RMWs on the word, in `change`, `announce_park` and `stop_search`.
         // The caller takes the answer as a hint, or has executed a fence before.
         words.map(|word| Word(word.load(Ordering::Relaxed)))
     }
@@ -203,10 +203,9 @@ impl Idle {
         }
     }
 
-    /// Announces that the worker is about to park. If no worker of its group searches any more, it looks
-    /// everywhere once more. Pushes may have relied on its search, if it was the last searcher; or it was
-    /// refused a search, and the searcher that was there has ended since and has found no successor to wake,
-    /// because this worker was still on its way here.
+    /// Announces that the worker is about to park. If no worker of its group searches now, it must
+    /// look everywhere: either it was the last searcher and pushes relied on it, or the searcher that kept it
+    /// from searching has ended without finding it parked.
     ///
     /// The caller executes a SeqCst fence next, then looks, then sleeps.
     pub(crate) fn announce_park(&self, worker: usize, searching: bool) -> LastLook {

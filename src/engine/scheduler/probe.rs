@@ -14,9 +14,9 @@
 //!
 //! Other threads report spawns that the probe has chosen, and wakes, spawns and panics from
 //! `begin_observation` to `end_observation`. They follow the tasks that they wake while the probe wants it
-//! (`Shared::follow_wakes`). A worker that blocks in place is such a thread meanwhile. The
-//! watchdog reports each of its looks, and polls that last long while no regular worker is free. What a look
-//! finds, the probe reads by `Shared::worker_entries`.
+//! (`Shared::follow_wakes`). A worker that blocks in place is such a thread meanwhile. The watchdog reports
+//! each of its looks, and polls that last long while no regular worker is free. What a look finds, the probe
+//! reads by `Shared::worker_entries`.
 //!
 //! # What it costs
 //!

@@ -318,9 +318,9 @@ impl WatchdogThread {
             let slot = shared.slots.get(index);
             slot.set_stall(self.history.stall(index, now));
         }
-        // Before the orders, which wake spares.
-        // Not while the brake is on: after a time in which the system has stopped all threads, all polls look
-        // long, and spares that compute as well would use up the next quota sooner.
+        // Before the orders, which wake spares. Not while the brake is on: after a time in which the system
+        // has stopped all threads, all polls look long, and spares that compute as well would use up the next
+        // quota sooner.
         let take_all = !self.brakes() && self.history.spares_take_all(&snapshot);
         shared.watchdog.set_spares_take_all(take_all);
         shared.watchdog.set_polls_are_long(self.history.polls_are_long(&snapshot));

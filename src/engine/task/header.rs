@@ -121,7 +121,7 @@ pub(super) struct Header {
     pub(super) join_waker: UnsafeCell<Option<Waker>>,
 }
 
-/// That tasks can be observed costs none of them a byte. The atomics of the models are larger.
+/// Observation adds no byte. loom's atomics are larger, so the check is off there.
 const _: () =
     assert!(size_of::<Header>() == 72 || usize::BITS != 64 || size_of::<AtomicU16>() != 2);
 
@@ -307,8 +307,8 @@ impl Hot {
         self.header().state.is_cancelled()
     }
 
-    /// Follows the task, which is about to be queued, to its next poll. The wait stands for so many. A task
-    /// that is followed already stays so, and one that is queued to be cancelled or traced waits for nothing.
+    /// Marks a task that is about to be queued: the time to its next poll is measured, and counts `stands_for`
+    /// times. Nothing happens if it is followed already, or is queued to be cancelled or traced.
     pub(crate) fn follow_queued(&self, stands_for: u64) {
         if !self.header().state.is_marked() {
             self.header().state.follow(Some(0));

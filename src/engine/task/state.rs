@@ -24,10 +24,11 @@
 //! | `start` | queued, TRACED | running, TRACED and WOKEN cleared | `Trace`; `Cancel` if CANCELLED |
 //! | `follow` | queued, running | same, with or without FOLLOWED | |
 //! | `wake` | cold, FOLLOWED | queued | `ScheduleFollowed` |
-//! | `start` | queued, FOLLOWED | running, WOKEN cleared | `Followed`, then as without it |
+//! | `start` | queued, FOLLOWED, not CANCELLED | running, WOKEN cleared | `Followed`, then as without it |
 //! | `pending` | running, WOKEN, FOLLOWED | queued | `RequeueFollowed` |
 //! | `abort` | cold | queued, CANCELLED | `Schedule` |
 //! |        | queued, running | same, CANCELLED | nothing |
+//! | `mark` | cold | cold, SEEN | `New`, or `Old` if it was SEEN |
 //! | `complete` | running | complete | which side owns the output, see there |
 //!
 //! SCHEDULED stays set through the poll. So a round trip costs two RMWs: one for the wake that sets it, one

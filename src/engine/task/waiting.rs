@@ -6,7 +6,7 @@
 //!
 //! | the task is | its link has |
 //! |---|---|
-//! | queued | what the queue needs, which is no note |
+//! | queued | the note of its last poll, or the link of a queue; readers ignore it, because it is not cold |
 //! | polled | nothing at first, then the note that was left last |
 //! | cold | that note |
 //!

@@ -6,7 +6,7 @@
 //! | the seat is empty, and was at the last look and in between | | `Fetch` |
 //! | a slow worker with tasks queued | a worker is parked | `WakePeer` |
 //! | a stalled one, for [`SPARE_AFTER`] (for what yielded: [`YIELDED_AFTER`]) | a worker moves | `Rescue` |
-//! | all workers stalled, with 0, 1, .. spares for 1, 2, 4, .. ms | ready tasks wait | `AddSpare` |
+//! | all workers stalled for 1 ms × 2^spares (16 ms at most) | ready tasks wait | `AddSpare` |
 //! | all regular workers slow, lately for [`SLOW_FOR`], no spare | ready tasks wait | `AddSpare` |
 //! | all workers stalled, the regular ones for [`YIELDED_AFTER`] | what yielded waits | `AddSpare` |
 //! | spares, and for [`RETIRE_AFTER`] a regular worker was not slow | none blocks in place | `RetireSpares` |

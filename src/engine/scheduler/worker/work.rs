@@ -163,8 +163,8 @@ impl Worker {
         None
     }
 
-    /// With the parked bit set, by a helper after whose look no worker of the group searches: pushes of tasks
-    /// that have yielded may have relied on it, and it leaves those to the workers.
+    /// Called by a helper that parks as the last searcher of its group. A push of a yielded task may have
+    /// relied on its search. It takes none itself, so it wakes a regular worker.
     #[cold]
     fn hand_search_to_workers(&self) {
         if self.shared.has_yielded() {

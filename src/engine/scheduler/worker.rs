@@ -42,9 +42,8 @@ use std::iter;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-/// A peer is notified after about this many tasks, without waiting for the last: they keep it busy for longer
-/// than it takes to wake it. The count begins at 2, so the first notification comes after 257 tasks, and each
-/// further one after 255.
+/// A peer is notified after this many tasks, without waiting for the last: they keep it busy for longer than
+/// it takes to wake it.
 const MAX_BEFORE_NOTIFY: usize = 256;
 
 pub(crate) struct Worker {
@@ -71,17 +70,8 @@ enum WokenBatch {
     Empty,
     /// It is in the next slot.
     One,
-    /// All are in the deque.
-    Several {
-        /// How many there are since a peer was last notified. The count begins at 2 after a notification, and
-        /// in a round of the driver, too.
-        since_notify: usize,
-    },
-}
-
-impl WokenBatch {
-    /// With two tasks, from which on none goes to the next slot.
-    const SEVERAL: Self = Self::Several { since_notify: 2 };
+    /// All are in the deque: so many since a peer was last notified.
+    Several(usize),
 }
 
 impl Worker {
@@ -306,15 +296,15 @@ impl Worker {
                 let first = self.own.slot.next.take();
                 first.into_iter().for_each(|first| self.push_back(first));
                 self.shared.enqueue(by(Reason::InBatch), task);
-                WokenBatch::SEVERAL
+                WokenBatch::Several(2)
             }
-            WokenBatch::Several { since_notify } => {
+            WokenBatch::Several(before) => {
                 self.shared.enqueue(by(Reason::InBatch), task);
-                if since_notify == MAX_BEFORE_NOTIFY {
+                if before + 1 == MAX_BEFORE_NOTIFY {
                     self.notify_of_batch();
-                    WokenBatch::SEVERAL
+                    WokenBatch::Several(0)
                 } else {
-                    WokenBatch::Several { since_notify: since_notify + 1 }
+                    WokenBatch::Several(before + 1)
                 }
             }
         };
@@ -389,7 +379,7 @@ impl Worker {
             self.end_search();
         }
         // The next slot is for what tasks wake.
-        self.batch.set(Some(WokenBatch::SEVERAL));
+        self.batch.set(Some(WokenBatch::Several(0)));
         let called = wakes.len();
         self.report_round(called, fired, || wakers::wake_all(&mut wakes));
         self.batch.set(None);

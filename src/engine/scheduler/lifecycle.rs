@@ -2,7 +2,7 @@
 //!
 //! # Resizing
 //!
-//! `PoolSize::regular` says how many workers there should be. A worker whose index is not below it leaves
+//! `WorkerCount::regular` says how many workers there should be. A worker whose index is not below it leaves
 //! when it notices: it moves what it has queued to the queues that all share, and its thread rests. Workers
 //! above `regular` that are to stay for a while are *spares* (watchdog.rs); `staying` counts them in. The
 //! slots, the idle word and `staying` know no difference between a spare and a worker that

@@ -5,7 +5,7 @@ use super::idle::Idle;
 use super::lengths::LongTypes;
 use super::probe::{Probe, TaskEvent};
 use super::slots::{ForeignTasks, Slot, Slots, WorkerCounts};
-use super::threads::{PoolSize, Shutdown, ThreadSetup, Threads};
+use super::threads::{WorkerCount, Shutdown, ThreadSetup, Threads};
 use super::watchdog::flags::WatchdogFlags;
 use crate::engine::driver::Driver;
 use crate::engine::park::{Parker, Unpark, Unparker};
@@ -34,7 +34,7 @@ pub(crate) struct Shared {
     pub(super) driver: Arc<Driver>,
     /// The worker that holds the driver's seat, or `usize::MAX`. Only a hint: which worker to wake last.
     pub(super) seated: CachePadded<AtomicUsize>,
-    pub(super) size: PoolSize,
+    pub(super) size: WorkerCount,
     pub(super) threads: Threads,
     pub(super) watchdog: WatchdogFlags,
     pub(super) long_types: LongTypes,
@@ -57,7 +57,7 @@ impl Shared {
             idle: Idle::new(max_workers),
             driver,
             seated: CachePadded::new(AtomicUsize::new(usize::MAX)),
-            size: PoolSize::new(),
+            size: WorkerCount::new(),
             threads: Threads::new(),
             watchdog: WatchdogFlags::new(),
             long_types: LongTypes::new(),

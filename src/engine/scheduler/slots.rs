@@ -302,7 +302,7 @@ impl Slot {
     /// Whether the worker leaves tasks that have yielded to others, as it was last found out.
     #[inline]
     pub(super) fn leaves_yielded(&self) -> bool {
-        // Ordering: Relaxed, a copy of what `PoolSize::leaves_yielded` answers. A worker that reads an old
+        // Ordering: Relaxed, a copy of what `WorkerCount::leaves_yielded` answers. A worker that reads an old
         // `false` keeps a task until its next fair turn.
         self.leaves_yielded.load(Ordering::Relaxed)
     }

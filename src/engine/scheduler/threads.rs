@@ -233,7 +233,7 @@ const OBSERVED: u32 = 1;
 /// Each of these is one wake that a thread which is no worker still follows to its poll.
 const FOLLOWED_WAKE: u32 = 2;
 
-pub(super) struct PoolSize {
+pub(super) struct WorkerCount {
     /// How many workers there should be. Written under the lock of the threads.
     regular: AtomicUsize,
     /// Each worker reads it at each step, so it shares no line with what others write.
@@ -259,7 +259,7 @@ struct Staying {
     reports: AtomicU32,
 }
 
-impl PoolSize {
+impl WorkerCount {
     pub(super) fn new() -> Self {
         Self {
             regular: AtomicUsize::new(0),
@@ -280,7 +280,7 @@ impl PoolSize {
         self.owes_turn.store(true, Ordering::Relaxed);
     }
 
-    /// Whether no worker has had the turn yet that [`PoolSize::owe_turn`] has promised.
+    /// Whether no worker has had the turn yet that [`WorkerCount::owe_turn`] has promised.
     pub(super) fn owes_turn(&self) -> bool {
         // Ordering: Relaxed, as in `owe_turn`.
         self.owes_turn.load(Ordering::Relaxed)
@@ -302,7 +302,7 @@ impl PoolSize {
     }
 
     /// The workers that run tasks that have yielded have indices below this one. As
-    /// [`PoolSize::first_helper`], but for those that the brake keeps from such tasks.
+    /// [`WorkerCount::first_helper`], but for those that the brake keeps from such tasks.
     pub(super) fn first_to_leave_yielded(&self) -> usize {
         // Ordering: Relaxed, like the other two numbers. Callers that must not miss a growth have executed a
         // SeqCst fence, after a push (`Shared::tell`) or after their parked bit (`Worker::sleep`); the
@@ -361,7 +361,7 @@ impl PoolSize {
         (self.staying.count.load(Ordering::Relaxed) as isize).unsigned_abs()
     }
 
-    /// Says how many workers there should be with the spares. As for [`PoolSize::set_regular`].
+    /// Says how many workers there should be with the spares. As for [`WorkerCount::set_regular`].
     pub(super) fn set_staying(&self, count: usize) {
         // Ordering: Relaxed, the caller holds the lock of the threads.
         self.store_staying(count, self.is_observed());
@@ -492,7 +492,7 @@ mod tests {
 
     #[test]
     fn an_observation_changes_no_count() {
-        let size = PoolSize::new();
+        let size = WorkerCount::new();
         size.set_regular(2);
         assert!(size.stays_unobserved(1) && !size.stays_unobserved(2));
         size.set_observed(true);
@@ -511,7 +511,7 @@ mod tests {
 
     #[test]
     fn spares_that_replace_workers_which_block_in_place_are_no_helpers() {
-        let size = PoolSize::new();
+        let size = WorkerCount::new();
         size.set_regular(2);
         assert!(!size.has_helpers());
         size.set_staying(3);

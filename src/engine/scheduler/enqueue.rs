@@ -517,15 +517,15 @@ impl Shared {
     #[inline]
     fn destination(&self, task: &Hot) -> To {
         let home = task.home();
-        if home.usual() < self.slots.workers() {
-            To::Home(home.usual())
+        if home.index_if_plain() < self.slots.workers() {
+            To::Home(home.index_if_plain())
         } else {
-            self.unusual_destination(task, home)
+            self.rare_destination(task, home)
         }
     }
 
     #[cold]
-    fn unusual_destination(&self, task: &Hot, home: Home) -> To {
+    fn rare_destination(&self, task: &Hot, home: Home) -> To {
         // The destructor of a task that is cancelled may free what others wait for.
         if home.is_long() && !task.is_cancelled() {
             return To::Regular;

@@ -33,10 +33,10 @@ impl Home {
     /// The index of a thread that runs tasks and is no worker, and above those of all workers.
     pub(crate) const NO_WORKER: u16 = INDEX;
 
-    /// The worker that ran the task last, or a larger number than any worker has if there is none, or if the
-    /// task has a record. So one comparison tells the usual case.
+    /// The raw bits: the worker's index if the task has no record and has run; otherwise larger than any index.
+    /// One comparison decides.
     #[inline]
-    pub(crate) fn usual(self) -> usize {
+    pub(crate) fn index_if_plain(self) -> usize {
         usize::from(self.0)
     }
 
@@ -89,10 +89,10 @@ mod tests {
     #[test]
     fn a_home_is_found_with_any_record() {
         assert_eq!(Home::NONE.worker(), None);
-        assert_eq!((after(&[false]).usual(), after(&[false]).worker()), (7, Some(7)));
+        assert_eq!((after(&[false]).index_if_plain(), after(&[false]).worker()), (7, Some(7)));
         for polls in [&[true] as &[bool], &[true; 2], &[true; 3]] {
             assert_eq!(after(polls).worker(), Some(7));
-            assert!(after(polls).usual() > usize::from(INDEX));
+            assert!(after(polls).index_if_plain() > usize::from(INDEX));
         }
     }
 }

@@ -85,8 +85,8 @@ pub(super) struct Seat {
 pub(super) struct Poller {
     poll: Poll,
     pub(super) events: mio::Events,
-    clock: AlarmClock,
-    /// The offset of the driver's clock when `clock` was set.
+    alarm_clock: AlarmClock,
+    /// The offset of the driver's clock when `alarm_clock` was set.
     offset: ClockOffset,
     /// The time of the last turn that fired timers.
     pub(super) served: u64,
@@ -94,10 +94,10 @@ pub(super) struct Poller {
 
 impl Seat {
     pub(super) fn new(poll: Poll) -> Self {
-        let clock = AlarmClock::new();
+        let alarm_clock = AlarmClock::new();
         let events = mio::Events::with_capacity(EVENTS_PER_TURN);
         let poller =
-            Mutex::new(Poller { poll, events, clock, offset: ClockOffset::NONE, served: 0 });
+            Mutex::new(Poller { poll, events, alarm_clock, offset: ClockOffset::NONE, served: 0 });
         Self { poller, attendance: AtomicU64::new(0) }
     }
 
@@ -137,19 +137,19 @@ impl Poller {
     pub(super) fn follow(&mut self, offset: ClockOffset) {
         if offset != self.offset {
             self.offset = offset;
-            self.clock.forget();
+            self.alarm_clock.forget();
         }
     }
 
     pub(super) fn poll(&mut self, timeout: Option<Duration>) -> io::Result<()> {
         self.poll.poll(&mut self.events, timeout)?;
-        self.clock.look_at(&self.events);
+        self.alarm_clock.look_at(&self.events);
         Ok(())
     }
 
     /// Blocks until there is an event, and no longer than until `end`.
     pub(super) fn sleep(&mut self, end: SleepEnd) -> io::Result<()> {
-        let (clock, registry) = (&mut self.clock, self.poll.registry());
+        let (clock, registry) = (&mut self.alarm_clock, self.poll.registry());
         let until_deadline = end.deadline.and_then(|at| clock.set(registry, end.now, at));
         let timeout = match (until_deadline, end.limit) {
             (Some(one), Some(other)) => Some(one.min(other)),

@@ -5,7 +5,7 @@ use super::idle::Idle;
 use super::lengths::LongTypes;
 use super::probe::{Probe, TaskEvent};
 use super::slots::{ForeignTasks, Slot, Slots, WorkerCounts};
-use super::threads::{WorkerCount, Shutdown, ThreadSetup, Threads};
+use super::threads::{Shutdown, ThreadSetup, Threads, WorkerCount};
 use super::watchdog::flags::WatchdogFlags;
 use crate::engine::driver::Driver;
 use crate::engine::park::{Parker, Unpark, Unparker};

@@ -414,7 +414,7 @@ impl WatchdogThread {
                         let task = slot.running.read();
                         // The progress is read after the task. If it has changed, the task is another poll's.
                         let is_same = slot.progress() == self.workers[index].progress;
-                        let time = self.history.still(index, now);
+                        let time = self.history.in_one_poll_for(index, now);
                         probe.blocked(shared, index, task.filter(|_| is_same), time);
                     }
                 }
@@ -443,7 +443,7 @@ impl WatchdogThread {
                 break;
             }
         }
-        self.history.sat(shared.driver.attendance());
+        self.history.took_seat(shared.driver.attendance());
     }
 
     /// Calls the wakers of the round.

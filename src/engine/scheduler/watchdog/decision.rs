@@ -202,9 +202,9 @@ impl WorkerHistory {
         let old_progress = std::mem::replace(&mut self.progress, seen.progress);
         let polls = u32::try_from(seen.progress.wrapping_sub(old_progress)).unwrap_or(u32::MAX);
         let idle = seen.absent_or_parked && !seen.blocked_in_place;
-        let was_idle = std::mem::replace(&mut self.idle, idle) || idle;
-        self.stalled = polls == 0 && !was_idle;
-        self.slow = LONG_POLL.saturating_mul(polls) <= passed && !was_idle;
+        let idle_at_either_look = std::mem::replace(&mut self.idle, idle) || idle;
+        self.stalled = polls == 0 && !idle_at_either_look;
+        self.slow = LONG_POLL.saturating_mul(polls) <= passed && !idle_at_either_look;
         if !self.stalled {
             self.moved = now;
             self.reported = false;
@@ -212,7 +212,7 @@ impl WorkerHistory {
     }
 
     /// How long it has been in one poll at least; zero if it is in none or in another than at the last look.
-    fn still(&self, now: Instant) -> Duration {
+    fn in_one_poll_for(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.moved)
     }
 }
@@ -239,15 +239,15 @@ impl History {
     }
 
     /// How long worker `index` has been in one poll, as of the look at `now`.
-    pub(super) fn still(&self, index: usize, now: Instant) -> Duration {
-        self.workers[index].still(now)
+    pub(super) fn in_one_poll_for(&self, index: usize, now: Instant) -> Duration {
+        self.workers[index].in_one_poll_for(now)
     }
 
     /// How long it has been in one poll, in steps.
     pub(super) fn stall(&self, index: usize, now: Instant) -> Stall {
         match &self.workers[index] {
             worker if !worker.stalled => Stall::None,
-            worker if worker.still(now) < YIELDED_AFTER => Stall::Short,
+            worker if worker.in_one_poll_for(now) < YIELDED_AFTER => Stall::Short,
             _ => Stall::Long,
         }
     }
@@ -258,7 +258,7 @@ impl History {
     }
 
     /// This thread has taken the driver's seat: `attendance` is what the next look compares with.
-    pub(super) fn sat(&mut self, attendance: u64) {
+    pub(super) fn took_seat(&mut self, attendance: u64) {
         self.attendance = attendance;
     }
 
@@ -338,8 +338,8 @@ impl History {
             }
         }
         let waits = |(index, seen): (usize, &WorkerSnapshot)| {
-            let still = self.still(index, snapshot.now);
-            (seen.ready && still >= SPARE_AFTER) || (seen.yielded && still >= YIELDED_AFTER)
+            let time = self.in_one_poll_for(index, snapshot.now);
+            (seen.ready && time >= SPARE_AFTER) || (seen.yielded && time >= YIELDED_AFTER)
         };
         let moves = |index: usize| {
             let seen = snapshot.workers[index];
@@ -367,7 +367,8 @@ impl History {
     ) -> bool {
         range.all(|index| {
             let seen = snapshot.workers[index];
-            let stuck = self.workers[index].stalled && self.still(index, snapshot.now) >= limit;
+            let stuck =
+                self.workers[index].stalled && self.in_one_poll_for(index, snapshot.now) >= limit;
             seen.blocked_in_place || stuck
         })
     }
@@ -429,7 +430,7 @@ impl History {
             let worker = &self.workers[index];
             seen.blocked_in_place
                 || seen.absent_or_parked
-                || (worker.stalled && worker.still(snapshot.now) >= DRAIN_AFTER)
+                || (worker.stalled && worker.in_one_poll_for(snapshot.now) >= DRAIN_AFTER)
         };
         let stuck = snapshot.workers.iter().enumerate().all(is_stuck);
         (stuck && !snapshot.parked).then_some(Order::Drain)
@@ -446,7 +447,7 @@ impl History {
             && !snapshot.may_add_spare
             && self.none_free(snapshot, 0..snapshot.staying, REPORT_AFTER);
         for (index, worker) in self.workers.iter_mut().enumerate().take(snapshot.staying) {
-            let long = worker.stalled && worker.still(snapshot.now) >= REPORT_AFTER;
+            let long = worker.stalled && worker.in_one_poll_for(snapshot.now) >= REPORT_AFTER;
             if long && (no_help || !snapshot.workers[index].blocked_in_place) && !worker.reported {
                 worker.reported = true;
                 orders.push(Order::ReportBlocked(index));

@@ -178,7 +178,7 @@ fn an_empty_seat_is_taken_at_the_second_look_that_finds_it_so() {
     house.polls(&[0], 50);
     assert_eq!(house.look(), [Order::Fetch]);
     house.polls(&[0], 50);
-    house.history.sat(5);
+    house.history.took_seat(5);
     house.attendance = 5;
     assert_eq!(house.look(), [Order::Fetch], "this thread alone has sat there");
     house.polls(&[0], 50);

@@ -325,7 +325,7 @@ impl WorkerFlags {
     }
 
     /// Returns whether the worker was new; it is not any more.
-    pub(super) fn take_new(&self) -> bool {
+    pub(super) fn take_first_task(&self) -> bool {
         self.replace(NEW, false)
     }
 

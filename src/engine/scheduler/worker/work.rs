@@ -46,8 +46,8 @@ impl Worker {
     #[inline(never)]
     fn poll_flagged(&self, task: Hot) -> Polled {
         self.end_search();
-        if self.own.flags.take_new() {
-            self.arrive();
+        if self.own.flags.take_first_task() {
+            self.first_task_found();
         }
         if self.own.flags.is_observed() {
             self.report_poll(&task);
@@ -67,7 +67,7 @@ impl Worker {
 
     /// Called with the first task, before which nothing has told the watchdog that this worker is at work.
     #[cold]
-    fn arrive(&self) {
+    fn first_task_found(&self) {
         // Ordering: SeqCst, as in `end_park`: counted as alive, which came before the thread; fence; look at
         // `asleep`.
         fence(Ordering::SeqCst);

@@ -141,7 +141,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WORK,
         models: "watchdog::loom",
-        from: "            self.arrive();\n",
+        from: "            self.first_task_found();\n",
         to: "",
         breaks: "a worker with its first task does not wake the watchdog",
     },

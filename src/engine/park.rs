@@ -147,8 +147,8 @@ impl Parker {
 impl Unparker {
     /// Leaves a token for the thread and wakes it if it sleeps on its own.
     pub(crate) fn unpark(&self) -> Unpark {
-        // Ordering: Release pairs with the Acquire in `announce`, `park` and `take_token`. No Acquire: nothing
-        // that the parker wrote is read here.
+        // Ordering: Release pairs with the Acquire in `announce`, `park` and `take_token`. No Acquire:
+        // nothing that the parker wrote is read here.
         match self.inner.state.swap(NOTIFIED, Ordering::Release) {
             ASLEEP => {
                 self.inner.thread.unpark();

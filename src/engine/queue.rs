@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | [`local::Local`] | its owner | its owner, thieves in batches | FIFO |
 //! | [`local::Injector`] | any thread | workers, in batches | FIFO |
-//! | [`wake_channel`] | threads that are no workers of this scheduler | mostly its worker: all at once | FIFO |
+//! | [`wake_channel`] | any thread but its scheduler's workers | mostly its worker: all at once | FIFO |
 //! | [`local::NextSlot`] | its owner | its owner, thieves if that is stuck | it has room for one task |
 //!
 //! The three queues are FIFO: a runtime whose queues are fair needs no argument why a task is not forgotten

@@ -61,7 +61,7 @@ impl RuntimeMetrics {
 
     /// Returns how many tasks are in the injector, or in the one queue of a runtime without workers.
     pub fn global_queue_depth(&self) -> usize {
-        self.handle.scheduler().map_or(0, |scheduler| scheduler.injected_tasks())
+        self.handle.scheduler().map_or(0, |scheduler| scheduler.shared_queue_len())
             + self.local().map_or(0, |local| local.queued_tasks())
     }
 

@@ -136,8 +136,8 @@ mod imp {
         }
     }
 
-    /// The queue that all workers share. A worker takes a batch at a time, so the shared lines are touched once
-    /// per batch and not once per task.
+    /// The queue that all workers share. A worker takes a batch at a time, so the shared lines are touched
+    /// once per batch and not once per task.
     #[derive(Debug)]
     pub(crate) struct Injector<T>(Shared<T>);
 

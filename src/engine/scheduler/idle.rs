@@ -143,8 +143,8 @@ impl Idle {
 
     fn words(&self) -> impl Iterator<Item = Word> {
         let words = std::iter::once(&self.first).chain(&self.others);
-        // Ordering: Relaxed. The partners are the RMWs on the word, in `change`, `announce_park` and `stop_search`.
-        // The caller takes the answer as a hint, or has executed a fence before.
+        // Ordering: Relaxed. The partners are the RMWs on the word, in `change`, `announce_park` and
+        // `stop_search`. The caller takes the answer as a hint, or has executed a fence before.
         words.map(|word| Word(word.load(Ordering::Relaxed)))
     }
 

@@ -21,10 +21,10 @@
 //! # What it costs
 //!
 //! A worker whose probe is off pays as little as can be. Its loop asks at each step whether it stays and is
-//! not observed, which is one comparison (`WorkerCount::stays_unobserved`). A poll, a wake and a spawn look at
-//! one byte of the worker's own (`WorkerFlags`), and before a poll the worker looks at that byte in any case.
-//! Rejected: a second loop, whose polls are observed, so that a poll need not look. The compiler then puts
-//! fewer of the worker's functions in line, and a yield takes 252 instructions instead of 207.
+//! not observed, which is one comparison (`WorkerCount::stays_unobserved`). A poll, a wake and a spawn look
+//! at one byte of the worker's own (`WorkerFlags`), and before a poll the worker looks at that byte in any
+//! case. Rejected: a second loop, whose polls are observed, so that a poll need not look. The compiler then
+//! puts fewer of the worker's functions in line, and a yield takes 252 instructions instead of 207.
 
 use super::brake::CpuBudget;
 use super::shared::Shared;

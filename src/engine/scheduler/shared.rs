@@ -311,7 +311,8 @@ impl Shared {
         self.slots.iter().for_each(|slot| slot.registry.trace(wanted));
     }
 
-    pub(crate) fn injected_tasks(&self) -> usize {
+    /// Tasks in the injector and in the shared queue of those that have yielded.
+    pub(crate) fn shared_queue_len(&self) -> usize {
         self.queues.len()
     }
 

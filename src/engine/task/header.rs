@@ -307,8 +307,8 @@ impl Hot {
         self.header().state.is_cancelled()
     }
 
-    /// Marks a task that is about to be queued: the time to its next poll is measured, and counts `stands_for`
-    /// times. Nothing happens if it is followed already, or is queued to be cancelled or traced.
+    /// Marks a task that is about to be queued: the time to its next poll is measured, and counts
+    /// `stands_for` times. Nothing happens if it is followed already, or is queued to be cancelled or traced.
     pub(crate) fn follow_queued(&self, stands_for: u64) {
         if !self.header().state.is_marked() {
             self.header().state.follow(Some(0));

@@ -33,8 +33,8 @@ impl Home {
     /// The index of a thread that runs tasks and is no worker, and above those of all workers.
     pub(crate) const NO_WORKER: u16 = INDEX;
 
-    /// The raw bits: the worker's index if the task has no record and has run; otherwise larger than any index.
-    /// One comparison decides.
+    /// The raw bits: the worker's index if the task has no record and has run; otherwise larger than any
+    /// index. One comparison decides.
     #[inline]
     pub(crate) fn index_if_plain(self) -> usize {
         usize::from(self.0)

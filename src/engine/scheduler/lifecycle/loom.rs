@@ -126,7 +126,7 @@ fn a_task_spawned_beside_the_end_is_cancelled() {
         assert!(shared.shutdown.is_drained());
         let join = other.join().expect("no panic");
         assert!(is_cancelled(join));
-        assert_eq!((shared.alive_tasks(), shared.injected_tasks()), (0, 0));
+        assert_eq!((shared.alive_tasks(), shared.shared_queue_len()), (0, 0));
     });
 }
 

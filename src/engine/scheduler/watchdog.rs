@@ -147,7 +147,8 @@ fn all_will_wake_us(shared: &Shared) -> bool {
 
 /// Whether [`all_will_wake_us`], no spare is to be let go, and no task waits for the brake to be
 /// released. The queues are read last: a worker that is seen parked has pushed its task before, and a thread
-/// that is no worker wakes the watchdog (`Shared::wake_regular`). Model `the_watchdog_stays_awake_beside_a_task_that_the_brake_keeps_back`.
+/// that is no worker wakes the watchdog (`Shared::wake_regular`). Model
+/// `the_watchdog_stays_awake_beside_a_task_that_the_brake_keeps_back`.
 fn may_rest(shared: &Shared, brakes: bool) -> bool {
     all_will_wake_us(shared)
         && (shared.size.spares() == 0 || shared.size.blocked_in_place() != 0)

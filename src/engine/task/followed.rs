@@ -5,9 +5,9 @@
 //! on whatever worker, and takes the note out. So what is measured depends neither on where a task was woken
 //! nor on the worker that polls it. A task without the mark pays nothing: both sides read the word anyway.
 //!
-//! There are notes only of tasks that are ready, and room for [`ENTRIES`] of them in the whole process. A note
-//! may lie in any of [`PLACES`] slots behind its hash. If all are taken, it overwrites one of them and adds
-//! that one's `stands_for` to its own. Rejected: to keep the old ones and to lose the new one. Queues are
+//! There are notes only of tasks that are ready, and room for [`ENTRIES`] of them in the whole process. A
+//! note may lie in any of [`PLACES`] slots behind its hash. If all are taken, it overwrites one of them and
+//! adds that one's `stands_for` to its own. Rejected: to keep the old ones and to lose the new one. Queues are
 //! first in, first out, so of a thousand tasks that are woken together the last would be missing, which wait
 //! longest.
 //!

@@ -70,7 +70,7 @@
 //! # Helpers
 //!
 //! A spare worker that the watchdog has started is a *helper* (`WorkerCount::is_helper`): it runs ready
-//! tasks, and leaves those that yield, and long ones, to the regular workers, through `SharedQueues::yielded`.
+//! tasks, and leaves those that yield, and long ones, to the regular workers, by `SharedQueues::yielded`.
 //! Otherwise it would soon be as busy as they are, and there would be more threads that compute than cores.
 //! Only when all workers have been in one poll for long does it run tasks that have yielded too, and only if
 //! another helper can follow it. Until then polls wait that block their threads until such a task has run.

@@ -7,9 +7,9 @@
 //!
 //! There are notes only of tasks that are ready, and room for [`ENTRIES`] of them in the whole process. A
 //! note may lie in any of [`PLACES`] slots behind its hash. If all are taken, it overwrites one of them and
-//! adds that one's `stands_for` to its own. Rejected: to keep the old ones and to lose the new one. Queues are
-//! first in, first out, so of a thousand tasks that are woken together the last would be missing, which wait
-//! longest.
+//! adds that one's `stands_for` to its own. Rejected: to keep the old ones and to lose the new one. Queues
+//! are first in, first out, so of a thousand tasks that are woken together the last would be missing, which
+//! wait longest.
 //!
 //! Rejected: a time in the header of each task, for which it has no room, and which each wake would write.
 

@@ -134,6 +134,12 @@ impl Handle {
         trees(self, &tasks, limit, is_unwanted)
     }
 
+    /// Returns whether this is called in a poll that one of these functions has asked for.
+    #[doc(hidden)]
+    pub fn is_traced() -> bool {
+        traced::is_here()
+    }
+
     /// As [`Handle::await_tree`]. Gives up soon after `is_unwanted`, as if the time were over.
     pub(super) fn await_tree_unless(
         &self,

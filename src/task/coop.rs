@@ -186,6 +186,13 @@ impl<F: Future> Future for Unconstrained<F> {
     }
 }
 
+/// Runs `f`, in which each future that counts against the budget calls `leaf` instead, and does what it would
+/// do only if that is ready. For the package named `tokio`.
+#[doc(hidden)]
+pub fn traced<R>(leaf: fn(&mut Context<'_>) -> Poll<()>, f: impl FnOnce() -> R) -> R {
+    budget::traced(leaf, f)
+}
+
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::{consume_budget, cooperative, has_budget_remaining, poll_proceed, unconstrained};

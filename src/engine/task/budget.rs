@@ -22,13 +22,19 @@
 //! | 1 … 128 | one less | go on |
 //! | 0 … −31 | one less (counts refusals) | wait |
 //! | −32 | 127 | go on |
+//! | `TRACED` | same | what [`traced`] was told |
+//!
+//! A dump that asks the leaves where they are ([`traced`]) refuses all of them. So they find it out where they
+//! find out that the budget is used up, and an operation that is granted costs what it did without dumps.
 
 use super::current::{self, UNLIMITED};
 use super::waker;
 use crate::engine::scoped::replaced;
+use crate::engine::sync_shim::thread_local;
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::pin::pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 /// How many leaf operations a task may complete in one poll.
 ///
@@ -44,12 +50,24 @@ const REFUSALS: i16 = 32;
 
 const FULL: i16 = INITIAL as i16;
 
+/// The budget while the leaves are asked where they are.
+const TRACED: i16 = i16::MIN;
+
+/// What a leaf calls instead of its operation: it goes on if that is ready.
+pub(crate) type Leaf = fn(&mut Context<'_>) -> Poll<()>;
+
+thread_local! {
+    /// Read where the budget is [`TRACED`] only.
+    static LEAF: Cell<Leaf> = const { Cell::new(|_| Poll::Ready(())) };
+}
+
 /// Takes one unit: what is left, and whether the operation may go on.
 const fn take(units: i16) -> (i16, bool) {
     match units {
         UNLIMITED => (UNLIMITED, true),
         1.. => (units - 1, true),
         _ if units > -REFUSALS => (units - 1, false),
+        TRACED => (TRACED, false),
         _ => (FULL - 1, true),
     }
 }
@@ -59,6 +77,7 @@ const fn give_back(units: i16) -> i16 {
     match units {
         FULL.. => units,
         0.. => units + 1,
+        TRACED => TRACED,
         _ => 1,
     }
 }
@@ -74,6 +93,9 @@ pub(crate) fn poll_proceed(cx: &mut Context<'_>) -> Poll<()> {
     if granted {
         return Poll::Ready(());
     }
+    if left == TRACED {
+        return LEAF.with(Cell::get)(cx);
+    }
     waker::yield_to(cx.waker());
     Poll::Pending
 }
@@ -83,8 +105,10 @@ pub(crate) fn poll_proceed(cx: &mut Context<'_>) -> Poll<()> {
 /// For a future that polls others, of which some charge the budget and some do not: it stops before it asks
 /// them.
 pub(crate) fn poll_left(cx: &mut Context<'_>) -> Poll<()> {
-    ready!(poll_proceed(cx));
-    refund();
+    // Where the leaves are asked where they are, this is none of them.
+    if !is_left() {
+        return poll_proceed(cx);
+    }
     Poll::Ready(())
 }
 
@@ -96,7 +120,8 @@ pub(super) fn refill() {
 
 /// Whether an operation that [`poll_proceed`] asks for now would be granted.
 pub(crate) fn is_left() -> bool {
-    take(current::budget()).1
+    let (left, granted) = take(current::budget());
+    granted || left == TRACED
 }
 
 /// Gives back the unit taken by [`poll_proceed`], because the operation has to wait after all.
@@ -138,6 +163,13 @@ pub(crate) fn full() -> impl Sized {
 /// Runs `f` without a budget; afterwards the budget is what it was before.
 pub(crate) fn unlimited<R>(f: impl FnOnce() -> R) -> R {
     let _before = replaced(current::replace_budget, UNLIMITED);
+    f()
+}
+
+/// Runs `f`, in which each leaf calls `leaf` first.
+pub(crate) fn traced<R>(leaf: Leaf, f: impl FnOnce() -> R) -> R {
+    let _before = replaced(current::replace_budget, TRACED);
+    let _leaf = replaced(|leaf| LEAF.with(|place| place.replace(leaf)), leaf);
     f()
 }
 

@@ -210,5 +210,10 @@ fn note(data: *const ()) {
     });
 }
 
+/// Whether this thread is in a traced poll.
+pub(super) fn is_here() -> bool {
+    Scoped::with(&SINK, |sink| sink.is_some())
+}
+
 #[cfg(all(test, liten_loom))]
 mod loom;

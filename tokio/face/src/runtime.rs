@@ -18,6 +18,9 @@ pub(crate) mod unstable;
 
 cfg_taskdump! {
     pub mod dump;
+    pub(crate) mod task {
+        pub(crate) mod trace;
+    }
     pub use self::dump::Dump;
 }
 

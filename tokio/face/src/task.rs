@@ -17,7 +17,7 @@ cfg_rt! {
     pub use self::local_set::{LocalEnterGuard, LocalSet};
     pub use self::task_local::LocalKey;
     pub use liten::task::{
-        id, try_id, yield_now, AbortHandle, JoinError, JoinHandle, TaskId as Id,
+        id, try_id, AbortHandle, JoinError, JoinHandle, TaskId as Id,
     };
 
     use crate::runtime::context;
@@ -81,6 +81,14 @@ cfg_rt! {
     }
 
     pub use crate::blocking::spawn_blocking;
+
+    cfg_taskdump! {
+        mod yield_now;
+        pub use self::yield_now::yield_now;
+    }
+    cfg_not_taskdump! {
+        pub use liten::task::yield_now;
+    }
 
     #[cfg(all(tokio_unstable, feature = "tracing"))]
     mod builder;

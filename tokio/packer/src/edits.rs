@@ -14,6 +14,9 @@ struct Edit {
     with: &'static str,
 }
 
+/// Stands for the end of a file, in place of the text that stays.
+const END: &str = "";
+
 const EDITS: &[Edit] = &[
     // A connection that has been made is registered for reading only, until a write finds no room.
     Edit {
@@ -123,6 +126,37 @@ const EDITS: &[Edit] = &[
         to: None,
         with: "let res = wr.write_all_waiting(&self.buf);",
     },
+    // Of task dumps the half that a program calls is tokio's: what it asks of the runtime is liten's.
+    Edit {
+        path: "src/runtime/task/trace/mod.rs",
+        from: "use crate::loom::sync::Arc;",
+        to: Some("use crate::task::Id;"),
+        with: "",
+    },
+    Edit {
+        path: "src/runtime/task/trace/mod.rs",
+        from: "use super::{Notified, OwnedTasks, Schedule};",
+        to: None,
+        with: "",
+    },
+    Edit {
+        path: "src/runtime/task/trace/mod.rs",
+        from: "    f()\n}\n\nimpl Trace {",
+        to: None,
+        with: "    liten::task::coop::traced(self::trace_leaf, f)\n}\n\nimpl Trace {",
+    },
+    Edit {
+        path: "src/runtime/task/trace/mod.rs",
+        from: "context::with_scheduler(|scheduler| {",
+        to: Some("\n    match ret {"),
+        with: "crate::trace::defer(cx.waker());\n    });\n",
+    },
+    Edit {
+        path: "src/runtime/task/trace/mod.rs",
+        from: "/// Trace and poll all tasks of the `current_thread` runtime.",
+        to: Some(END),
+        with: "",
+    },
     // The end of a child process is told by liten, in `unix/child.rs`.
     Edit {
         path: "src/process/unix/mod.rs",
@@ -169,6 +203,7 @@ pub(crate) fn moved(parcel: &Parcel) -> Vec<String> {
 fn edited(text: &str, edit: &Edit) -> Result<String, String> {
     let start = place(text, edit, edit.from)?;
     let end = match edit.to {
+        Some(END) => text.len(),
         Some(to) => place(text, edit, to)?,
         None => start + edit.from.len(),
     };
@@ -203,6 +238,8 @@ mod tests {
     #[test]
     fn what_lies_between_two_anchors_is_replaced() {
         assert_eq!(edited("one two three four", &EDIT), Ok("one 2 four".to_owned()));
+        let rest = Edit { to: Some(super::END), ..EDIT };
+        assert_eq!(edited("one two three four", &rest), Ok("one 2 ".to_owned()));
         let short = Edit { to: None, ..EDIT };
         assert_eq!(edited("one two three", &short), Ok("one 2  three".to_owned()));
     }

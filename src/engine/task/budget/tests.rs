@@ -114,3 +114,21 @@ fn a_foreign_executor_inside_a_poll_gets_through() {
         }
     });
 }
+
+/// Outside a task nothing is counted, and a leaf is asked all the same. What is no leaf goes on.
+#[test]
+fn a_traced_leaf_calls_what_was_told_and_what_is_no_leaf_does_not() {
+    let mut cx = Context::from_waker(Waker::noop());
+    super::traced(
+        |_| Poll::Pending,
+        || {
+            for _ in 0..100 {
+                assert!(poll_proceed(&mut cx).is_pending());
+            }
+            assert!(super::poll_left(&mut cx).is_ready());
+            assert!(super::is_left());
+        },
+    );
+    super::traced(|_| Poll::Ready(()), || assert!(poll_proceed(&mut cx).is_ready()));
+    assert!(poll_proceed(&mut cx).is_ready());
+}

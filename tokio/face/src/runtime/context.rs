@@ -60,3 +60,20 @@ pub(crate) fn thread_rng_n(n: u32) -> u32 {
     }
     liten::combinators::start_branch(n as usize) as u32
 }
+
+cfg_taskdump! {
+    use super::task::trace;
+
+    thread_local! {
+        static TRACE: trace::Context = const { trace::Context::new() };
+    }
+
+    /// Calls `f` with what this thread knows of traces, unless the thread is ending.
+    ///
+    /// # Safety
+    ///
+    /// `f` leaves the frames in it a list of frames that are there.
+    pub(crate) unsafe fn with_trace<R>(f: impl FnOnce(&trace::Context) -> R) -> Option<R> {
+        TRACE.try_with(f).ok()
+    }
+}

@@ -2,20 +2,23 @@
 //!
 //! tokio stops its workers and polls each task in a mode in which its own futures say where they are. liten
 //! polls each task as if it were woken, and sees where it leaves its waker, whichever crate that is in. So
-//! the workers go on, and there is no such mode that a program could enter by itself: `trace_with`,
-//! `Trace::capture`, `Trace::root` and `Handle::is_tracing` are not there.
+//! the workers go on. A program enters tokio's mode by itself with `trace_with` and `Trace::capture`: these are
+//! tokio's, and its futures and liten's say there where they are.
 
+use super::task::trace;
 use super::Handle;
 use crate::task::Id;
 use liten::insight::{AwaitNode, AwaitTree};
 use liten::sync::oneshot;
 use std::ffi::c_void;
 use std::fmt;
+use std::future::Future;
 use std::path::Path;
-use std::ptr;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
+
+pub use super::task::trace::{trace_with, Root, TraceMeta};
 
 /// How long the tasks are waited for that are in long polls.
 const LONGEST: Duration = Duration::from_secs(1);
@@ -42,7 +45,14 @@ pub struct Task {
 /// Where a task waits. Empty if it was in a poll, or has left its waker nowhere.
 #[derive(Debug)]
 pub struct Trace {
-    tree: Option<AwaitTree>,
+    origin: Origin,
+}
+
+/// How a trace was made.
+#[derive(Debug)]
+enum Origin {
+    Dump(Option<AwaitTree>),
+    Capture(trace::Trace),
 }
 
 /// The functions from a place where a task waits to its future.
@@ -54,15 +64,19 @@ pub struct Backtrace {
 /// A function on the way to where a task waits.
 #[derive(Clone, Debug)]
 pub struct BacktraceFrame {
-    symbols: [BacktraceSymbol; 1],
+    ip: usize,
+    symbol_address: usize,
+    symbols: Box<[BacktraceSymbol]>,
 }
 
 /// What is known of a function.
 #[derive(Clone, Debug)]
 pub struct BacktraceSymbol {
-    name: Box<str>,
+    name: Option<Box<str>>,
     file: Option<Box<Path>>,
     line: Option<u32>,
+    column: Option<u32>,
+    address: Option<usize>,
 }
 
 impl Handle {
@@ -86,8 +100,13 @@ impl Handle {
             Err(_) => Vec::new(),
         };
         drop(wanted);
-        let tasks = trees.into_iter().map(|(id, tree)| Task { id, trace: Trace { tree } });
+        let tasks = trees.into_iter().map(|(id, tree)| Task { id, trace: Trace { origin: Origin::Dump(tree) } });
         Dump { tasks: Tasks { tasks: tasks.collect() } }
+    }
+
+    /// Returns whether this is called in a poll that a dump or a trace has asked for.
+    pub fn is_tracing() -> bool {
+        trace::Context::is_tracing() || liten::runtime::Handle::is_traced()
     }
 }
 
@@ -118,16 +137,41 @@ impl Task {
 }
 
 impl Trace {
-    fn nodes(&self) -> &[AwaitNode] {
-        self.tree.as_ref().map_or(&[], AwaitTree::nodes)
+    /// Calls `f`, in which each of tokio's and liten's futures that is polled says where it is, and returns
+    /// `Pending`. They are woken after the poll that this is called in.
+    pub fn capture<F, R>(f: F) -> (R, Self)
+    where
+        F: FnOnce() -> R,
+    {
+        let (output, trace) = trace::Trace::capture(f);
+        (output, Self { origin: Origin::Capture(trace) })
+    }
+
+    /// Wraps `future` so that traces begin at it.
+    pub fn root<F>(future: F) -> Root<F>
+    where
+        F: Future,
+    {
+        trace::Trace::root(future)
     }
 
     /// Returns the way to each place where the task waits, innermost function first.
     pub fn resolve_backtraces(&self) -> Vec<Backtrace> {
         let mut backtraces = Vec::new();
-        walk(self.nodes(), &mut Vec::new(), &mut backtraces);
+        match &self.origin {
+            Origin::Dump(tree) => walk(nodes(tree), &mut Vec::new(), &mut backtraces),
+            Origin::Capture(trace) => backtraces.extend(trace.backtraces().iter().map(|stack| {
+                let mut stack = backtrace::Backtrace::from(stack.clone());
+                stack.resolve();
+                Backtrace { frames: stack.frames().iter().map(BacktraceFrame::captured).collect() }
+            })),
+        }
         backtraces
     }
+}
+
+fn nodes(tree: &Option<AwaitTree>) -> &[AwaitNode] {
+    tree.as_ref().map_or(&[], AwaitTree::nodes)
 }
 
 fn walk<'a>(nodes: &'a [AwaitNode], above: &mut Vec<&'a AwaitNode>, found: &mut Vec<Backtrace>) {
@@ -144,7 +188,12 @@ fn walk<'a>(nodes: &'a [AwaitNode], above: &mut Vec<&'a AwaitNode>, found: &mut 
 
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.nodes().iter().try_for_each(|node| show(node, "", "╼\u{a0}", "\u{a0}\u{a0}", f))
+        match &self.origin {
+            Origin::Dump(tree) => {
+                nodes(tree).iter().try_for_each(|node| show(node, "", "╼\u{a0}", "\u{a0}\u{a0}", f))
+            }
+            Origin::Capture(trace) => trace.fmt(f),
+        }
     }
 }
 
@@ -184,21 +233,39 @@ impl Backtrace {
 
 impl BacktraceFrame {
     fn of(node: &AwaitNode) -> Self {
-        let (name, file) = (node.function().into(), node.file().map(|file| Path::new(file).into()));
-        Self { symbols: [BacktraceSymbol { name, file, line: node.line() }] }
+        let symbol = BacktraceSymbol {
+            name: Some(node.function().into()),
+            file: node.file().map(|file| Path::new(file).into()),
+            line: node.line(),
+            column: None,
+            address: None,
+        };
+        Self { ip: 0, symbol_address: 0, symbols: Box::new([symbol]) }
     }
 
-    /// Returns null: addresses are not kept.
+    fn captured(frame: &backtrace::BacktraceFrame) -> Self {
+        let symbol = |symbol: &backtrace::BacktraceSymbol| BacktraceSymbol {
+            name: symbol.name().map(|name| name.to_string().into()),
+            file: symbol.filename().map(Into::into),
+            line: symbol.lineno(),
+            column: symbol.colno(),
+            address: symbol.addr().map(|address| address as usize),
+        };
+        let (ip, symbol_address) = (frame.ip() as usize, frame.symbol_address() as usize);
+        Self { ip, symbol_address, symbols: frame.symbols().iter().map(symbol).collect() }
+    }
+
+    /// Returns where it goes on. Null in a dump, which keeps no addresses.
     pub fn ip(&self) -> *mut c_void {
-        ptr::null_mut()
+        self.ip as *mut c_void
     }
 
-    /// Returns null: addresses are not kept.
+    /// Returns where the function is. Null in a dump, which keeps no addresses.
     pub fn symbol_address(&self) -> *mut c_void {
-        ptr::null_mut()
+        self.symbol_address as *mut c_void
     }
 
-    /// Returns what is known of the function: one.
+    /// Returns what is known of the function, and of those that are in line in it.
     pub fn symbols(&self) -> impl Iterator<Item = &BacktraceSymbol> {
         self.symbols.iter()
     }
@@ -207,17 +274,17 @@ impl BacktraceFrame {
 impl BacktraceSymbol {
     /// Returns the name of the function, demangled.
     pub fn name_raw(&self) -> Option<&[u8]> {
-        Some(self.name.as_bytes())
+        self.name.as_deref().map(str::as_bytes)
     }
 
     /// Returns the name of the function.
     pub fn name_demangled(&self) -> Option<&str> {
-        Some(&self.name)
+        self.name.as_deref()
     }
 
-    /// Returns nothing: addresses are not kept.
+    /// Returns where the function is. Nothing in a dump, which keeps no addresses.
     pub fn addr(&self) -> Option<*mut c_void> {
-        None
+        self.address.map(|address| address as *mut c_void)
     }
 
     /// Returns the file of the function.
@@ -230,8 +297,8 @@ impl BacktraceSymbol {
         self.line
     }
 
-    /// Returns nothing: columns are not kept.
+    /// Returns the column that it waits in. Nothing in a dump, which keeps no columns.
     pub fn colno(&self) -> Option<u32> {
-        None
+        self.column
     }
 }

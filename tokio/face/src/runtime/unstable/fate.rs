@@ -188,6 +188,7 @@ impl<F: Future> Future for Ending<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let _deferring = crate::trace::deferring();
         let this = self.project();
         let Some(waiting) = this.waiting else { return this.future.poll(cx) };
         // The first poll comes before any task of this call, as on tokio.

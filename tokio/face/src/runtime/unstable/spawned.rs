@@ -95,6 +95,7 @@ impl<F: Future> Future for Spawned<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let _deferring = crate::trace::deferring();
         let mut this = self.project();
         let seeds = this.seeded.as_ref().and_then(|extras| extras.seeds.as_ref());
         let _seeded = seeds.map(Seeds::enter_task);

@@ -102,6 +102,14 @@ mod util {
     pub(crate) mod metric_atomics;
     #[cfg(feature = "fs")]
     pub(crate) mod typeid;
+    #[cfg(all(tokio_unstable, feature = "tracing"))]
+    pub(crate) mod linked_list;
+    #[cfg(all(tokio_unstable, feature = "tracing"))]
+    pub(crate) mod trace;
+    #[cfg(all(tokio_unstable, feature = "tracing"))]
+    mod wake_list;
+    #[cfg(all(tokio_unstable, feature = "tracing"))]
+    pub(crate) use wake_list::WakeList;
 
     #[cfg(feature = "net")]
     mod blocking_check;

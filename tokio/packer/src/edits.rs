@@ -76,11 +76,23 @@ const EDITS: &[Edit] = &[
         to: Some("            Ok(registration) => Ok(AsyncFd {"),
         with: "match Registration::of_descriptor(fd, interest, scheduler::Handle::current()) {\n",
     },
-    // What tells the crate `tracing` of operations: nothing here does.
+    // What tells the crate `tracing` of tasks is ours: of this file, what channels and locks tell is left.
     Edit {
-        path: "src/macros/mod.rs",
-        from: "cfg_trace! {\n    #[macro_use]\n    mod trace;\n}",
-        to: None,
+        path: "src/util/trace.rs",
+        from: "    use std::marker::PhantomData;",
+        to: Some("    cfg_trace! {\n        use core"),
+        with: "",
+    },
+    Edit {
+        path: "src/util/trace.rs",
+        from: "        use std::mem;",
+        to: Some("        pub(crate) fn async_op<"),
+        with: "        use std::future::Future;\n\n",
+    },
+    Edit {
+        path: "src/util/trace.rs",
+        from: "    cfg_not_trace! {",
+        to: Some("}\n\ncfg_time! {"),
         with: "",
     },
     // The standard streams wait where they are in non-blocking mode.

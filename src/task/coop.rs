@@ -5,12 +5,12 @@
 //! `Pending`, and the task yields to others, as by [`yield_now`](super::yield_now()). A leaf future from
 //! elsewhere takes part by [`cooperative`] or [`poll_proceed`].
 
-use crate::engine::task::budget;
+use crate::engine::task::{budget, current};
 use pin_project_lite::pin_project;
 use std::future::poll_fn;
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 /// Counts one operation against the task's budget, and yields to other tasks if the budget is used up.
 ///
@@ -183,6 +183,15 @@ impl<F: Future> Future for Unconstrained<F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let future = self.project().future;
         budget::unlimited(|| future.poll(cx))
+    }
+}
+
+/// At the end of a poll: has the task wait, and wakes it at once, if it was going to yield. Then it is in the
+/// registry, and an observer finds it: a task that only ever yields enters none. For the package named `tokio`.
+#[doc(hidden)]
+pub fn wait_instead(waker: &Waker) {
+    if current::take_yielded() {
+        current::outside(|| waker.wake_by_ref());
     }
 }
 

@@ -80,11 +80,13 @@ pub struct BacktraceSymbol {
 }
 
 impl Handle {
-    /// Returns what the tasks of the runtime wait for. Tasks that have never waited are not among them.
+    /// Returns what the tasks of the runtime wait for. Tasks that have never been polled are not among them.
     ///
     /// Each is polled once more for it. The workers go on meanwhile. A thread of its own waits for these
     /// polls, until this is dropped.
     pub async fn dump(&self) -> Dump {
+        // Of a runtime without workers, the tasks that are ready are polled now.
+        crate::task::yield_now().await;
         let handle = self.inner().clone();
         let (sender, receiver) = oneshot::channel();
         let wanted = Arc::new(());

@@ -26,6 +26,8 @@ pin_project! {
         clock: Option<Clock>,
         // Of a runtime whose choices have a seed.
         seeded: Option<Arc<Extras>>,
+        // Whether a dump can find it.
+        is_listed: bool,
     }
 }
 
@@ -63,7 +65,7 @@ pub(crate) fn wrap<F>(
     let seeded = extras.clone().filter(|extras| extras.seeds.is_some());
     let clock = extras.filter(|extras| extras.tracking.is_some());
     let clock = clock.map(|extras| Clock { ready: Some(Instant::now()), woken: None, extras, place });
-    (Spawn { span, spawning }, Spawned { future, member, clock, seeded })
+    (Spawn { span, spawning }, Spawned { future, member, clock, seeded, is_listed: false })
 }
 
 impl Spawn {
@@ -94,8 +96,18 @@ impl Spawn {
 impl<F: Future> Future for Spawned<F> {
     type Output = F::Output;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let _deferring = crate::trace::deferring();
+        let poll = self.as_mut().poll_wrapped(cx);
+        if poll.is_pending() {
+            crate::trace::list(self.project().is_listed, cx);
+        }
+        poll
+    }
+}
+
+impl<F: Future> Spawned<F> {
+    fn poll_wrapped(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let mut this = self.project();
         let seeds = this.seeded.as_ref().and_then(|extras| extras.seeds.as_ref());
         let _seeded = seeds.map(Seeds::enter_task);

@@ -195,6 +195,13 @@ pub fn wait_instead(waker: &Waker) {
     }
 }
 
+/// Returns whether the budget was used up in this poll, and an operation has had to wait for that. For the
+/// package named `tokio`.
+#[doc(hidden)]
+pub fn was_refused() -> bool {
+    budget::was_refused()
+}
+
 /// Runs `f`, in which each future that counts against the budget calls `leaf` instead, and does what it would
 /// do only if that is ready. For the package named `tokio`.
 #[doc(hidden)]

@@ -124,6 +124,11 @@ pub(crate) fn is_left() -> bool {
     granted || left == TRACED
 }
 
+/// Whether an operation was refused in this poll, because nothing was left.
+pub(crate) fn was_refused() -> bool {
+    (-REFUSALS..0).contains(&current::budget())
+}
+
 /// Gives back the unit taken by [`poll_proceed`], because the operation has to wait after all.
 #[inline]
 pub(crate) fn refund() {

@@ -209,10 +209,21 @@ impl RuntimeMetrics {
         self.worker_poll_count(worker).saturating_sub(remote)
     }
 
-    /// Returns the thread that was in `block_on` last, of a runtime without workers. Returns nothing with
-    /// workers: they have no thread that is theirs alone.
+    /// Returns the thread of `worker`, once it has polled a task. A worker keeps its thread while its task blocks.
+    /// Without workers it is the thread that was in `block_on` last.
     pub fn worker_thread_id(&self, worker: usize) -> Option<ThreadId> {
-        self.extras.as_ref().filter(|_| worker == 0)?.thread()
+        self.extras.as_ref()?.thread(worker)
+    }
+
+    /// Returns in how many polls of tasks the budget was used up.
+    pub fn budget_forced_yield_count(&self) -> u64 {
+        self.extras.as_ref().map_or(0, |extras| extras.forced_yields())
+    }
+
+    /// Returns how often `worker` has gone to sleep without a poll since the last time, at least: how often it
+    /// has gone to sleep, less its polls.
+    pub fn worker_noop_count(&self, worker: usize) -> u64 {
+        self.worker_park_count(worker).saturating_sub(self.worker_poll_count(worker))
     }
 }
 
@@ -231,9 +242,7 @@ macro_rules! not_counted {
 #[cfg(tokio_unstable)]
 impl RuntimeMetrics {
     not_counted! {
-        budget_forced_yield_count() -> u64;
         worker_local_queue_depth(_worker) -> usize;
-        worker_noop_count(_worker) -> u64;
         worker_overflow_count(_worker) -> u64;
         worker_steal_operations(_worker) -> u64;
         #[cfg(feature = "net")]

@@ -5,21 +5,28 @@ use super::random::{SeedGuard, Seeds};
 use super::settings::Hook;
 use super::times::Times;
 use crate::runtime::{Handle, Id, RuntimeFlavor};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
 static LIST: Mutex<Option<HashMap<Id, Arc<Extras>>>> = Mutex::new(None);
 /// How many of them have what is looked for at each spawn or `block_on`.
 static RARE: AtomicUsize = AtomicUsize::new(0);
 
+thread_local! {
+    /// Whether it was looked which worker this thread is.
+    static IS_NOTED: Cell<bool> = const { Cell::new(false) };
+}
+
 #[derive(Default)]
 pub(crate) struct Extras {
     pub(super) spawned: AtomicU64,
-    /// The thread that was in `block_on` last, if there are no workers.
-    pub(super) thread: Mutex<Option<ThreadId>>,
+    pub(super) forced_yields: AtomicU64,
+    /// Those of the workers that have polled a task. Without workers, the one that was in `block_on` last.
+    pub(super) threads: Mutex<HashMap<usize, ThreadId>>,
     pub(super) polls: Option<Times>,
     pub(super) tracking: Option<Tracking>,
     pub(super) fate: Option<Arc<Fate>>,
@@ -74,15 +81,49 @@ impl Entry {
     /// This thread begins to run the tasks, if there are no workers.
     pub(in crate::runtime) fn runs_here(&self, flavor: RuntimeFlavor) {
         if flavor == RuntimeFlavor::CurrentThread {
-            let mut last = self.1.thread.lock().unwrap_or_else(PoisonError::into_inner);
-            *last = Some(thread::current().id());
+            self.1.set_thread(0);
         }
     }
 }
 
 impl Extras {
-    pub(crate) fn thread(&self) -> Option<ThreadId> {
-        *self.thread.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn thread(&self, worker: usize) -> Option<ThreadId> {
+        self.threads().get(&worker).copied()
+    }
+
+    fn set_thread(&self, worker: usize) {
+        self.threads().insert(worker, thread::current().id());
+    }
+
+    fn threads(&self) -> MutexGuard<'_, HashMap<usize, ThreadId>> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A task is polled: notes which worker this thread is, once.
+    pub(super) fn polls_here() {
+        if IS_NOTED.replace(true) {
+            return;
+        }
+        if let (Some(worker), Some(extras)) = (crate::runtime::worker_index(), Self::current()) {
+            extras.set_thread(worker);
+        }
+    }
+
+    /// At the end of a poll that is pending: counts it if that is because the budget was used up.
+    pub(super) fn polled() {
+        if liten::task::coop::was_refused() {
+            // Ordering: Relaxed, a count.
+            Self::current().iter().for_each(|extras| _ = extras.forced_yields.fetch_add(1, Ordering::Relaxed));
+        }
+    }
+
+    pub(crate) fn forced_yields(&self) -> u64 {
+        // Ordering: Relaxed, as where it is counted.
+        self.forced_yields.load(Ordering::Relaxed)
+    }
+
+    fn current() -> Option<Arc<Self>> {
+        Self::of(&Handle::try_current().ok()?)
     }
 
     /// That of a `LocalSet` that ends when a task panics.
@@ -106,8 +147,7 @@ impl Extras {
 
     /// As [`Extras::rare_of`], of the current runtime.
     pub(crate) fn rare_current() -> Option<Arc<Self>> {
-        let current = || Self::of(&Handle::try_current().ok()?);
-        (RARE.load(Ordering::Relaxed) > 0).then(current).flatten()
+        (RARE.load(Ordering::Relaxed) > 0).then(Self::current).flatten()
     }
 
     /// That of the current runtime, if timers are ready when it has ended.

@@ -8,6 +8,7 @@
 //! A waker is cloned, dropped and called without the lock, and so is what aborts a task: they may be code of
 //! the program, which spawns.
 
+use super::extras::Extras;
 use crate::LITEN;
 use liten::task::{AbortHandle, LocalSet};
 use pin_project_lite::pin_project;
@@ -189,6 +190,16 @@ impl<F: Future> Future for Ending<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let _deferring = crate::trace::deferring();
+        let poll = self.poll_waiting(cx);
+        if poll.is_pending() {
+            Extras::polled();
+        }
+        poll
+    }
+}
+
+impl<F: Future> Ending<F> {
+    fn poll_waiting(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
         let Some(waiting) = this.waiting else { return this.future.poll(cx) };
         // The first poll comes before any task of this call, as on tokio.

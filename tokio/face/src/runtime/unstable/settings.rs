@@ -36,7 +36,8 @@ impl Settings {
     pub(in crate::runtime) fn prepare(&self, builder: &mut liten::runtime::Builder) -> Arc<Extras> {
         let extras = Arc::new(Extras {
             spawned: Default::default(),
-            thread: Default::default(),
+            forced_yields: Default::default(),
+            threads: Default::default(),
             polls: self.times_polls.then(|| Times::new(self.poll_buckets.clone())),
             tracking: self.tracks_waits.then(|| Tracking {
                 before_poll: self.before_poll.clone(),

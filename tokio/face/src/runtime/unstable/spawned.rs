@@ -98,8 +98,10 @@ impl<F: Future> Future for Spawned<F> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let _deferring = crate::trace::deferring();
+        Extras::polls_here();
         let poll = self.as_mut().poll_wrapped(cx);
         if poll.is_pending() {
+            Extras::polled();
             crate::trace::list(self.project().is_listed, cx);
         }
         poll

@@ -135,6 +135,18 @@ impl RuntimeMetrics {
         self.counts(worker).injected
     }
 
+    /// Returns how many tasks are in `worker`'s own queue, without the one that it runs next. Without workers,
+    /// it is how many the thread has queued that runs them.
+    #[doc(hidden)]
+    pub fn worker_local_queue_depth(&self, worker: usize) -> usize {
+        match self.handle.scheduler() {
+            Some(scheduler) => scheduler.queued_tasks(worker),
+            None => {
+                self.local().filter(|_| worker == 0).map_or(0, |local| local.own_queued_tasks())
+            }
+        }
+    }
+
     /// Returns the sum of [`worker_injected_count`](Self::worker_injected_count) of all workers, spare ones
     /// included.
     #[doc(hidden)]

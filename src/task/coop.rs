@@ -202,8 +202,8 @@ pub fn was_refused() -> bool {
     budget::was_refused()
 }
 
-/// Runs `f`, in which each future that counts against the budget calls `leaf` instead, and does what it would
-/// do only if that is ready. For the package named `tokio`.
+/// Runs `f`, in which each future that counts against the budget calls `leaf` first, and goes on only if that
+/// is ready. For the package named `tokio`.
 #[doc(hidden)]
 pub fn traced<R>(leaf: fn(&mut Context<'_>) -> Poll<()>, f: impl FnOnce() -> R) -> R {
     budget::traced(leaf, f)

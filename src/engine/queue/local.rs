@@ -129,6 +129,10 @@ mod imp {
             limit > 0 && !self.0.steal_batch_with_limit(dest.to_fill(), limit).is_empty()
         }
 
+        pub(crate) fn len(&self) -> usize {
+            self.0.len()
+        }
+
         /// Whether there is nothing to steal. Executes a SeqCst fence: for the last look before parking, and
         /// before a steal, which costs more in an empty deque than this.
         pub(crate) fn is_empty(&self) -> bool {
@@ -266,6 +270,10 @@ mod imp {
             let found = first.is_some();
             first.into_iter().for_each(|first| dest.push(first));
             found
+        }
+
+        pub(crate) fn len(&self) -> usize {
+            self.0.lock().len()
         }
 
         pub(crate) fn is_empty(&self) -> bool {

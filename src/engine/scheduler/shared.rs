@@ -9,7 +9,7 @@ use super::threads::{Shutdown, ThreadSetup, Threads, WorkerCount};
 use super::watchdog::flags::WatchdogFlags;
 use crate::engine::driver::Driver;
 use crate::engine::park::{Parker, Unpark, Unparker};
-use crate::engine::queue::local::Injector;
+use crate::engine::queue::local::{Injector, Stealer};
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::current::Running;
@@ -314,6 +314,15 @@ impl Shared {
     /// Tasks in the injector and in the shared queue of those that have yielded.
     pub(crate) fn shared_queue_len(&self) -> usize {
         self.queues.len()
+    }
+
+    /// How many tasks are in the deques of one worker, at about this moment. Not those in its next slot.
+    pub(crate) fn queued_tasks(&self, worker: usize) -> usize {
+        if worker >= self.slots.workers() {
+            return 0;
+        }
+        let slot = self.slots.get(worker);
+        [slot.ready(), slot.yielded()].into_iter().flatten().map(Stealer::len).sum()
     }
 
     /// The counts of one worker since the runtime began. Zeros if there is no such worker.

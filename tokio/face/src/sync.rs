@@ -1,8 +1,8 @@
 //! Channels and locks: liten's, which count against a task's budget and know its runtime.
 //!
-//! With `--cfg tokio_unstable` and the feature `tracing`, those are tokio's own that tell the crate `tracing` what
-//! is done with them. liten's have no place for a span, and no operation of theirs should be longer by the
-//! question whether there is one.
+//! With `--cfg tokio_unstable` and the feature `tracing`, those are tokio's own that tell the crate `tracing`
+//! what is done with them. liten's have no place for a span, and no operation of theirs should be longer by
+//! the question whether there is one.
 
 cfg_not_trace! {
     pub use liten::sync::*;

@@ -2,8 +2,8 @@
 //!
 //! tokio stops its workers and polls each task in a mode in which its own futures say where they are. liten
 //! polls each task as if it were woken, and sees where it leaves its waker, whichever crate that is in. So
-//! the workers go on. A program enters tokio's mode by itself with `trace_with` and `Trace::capture`: these are
-//! tokio's, and its futures and liten's say there where they are.
+//! the workers go on. A program enters tokio's mode by itself with `trace_with` and `Trace::capture`: these
+//! are tokio's, and its futures and liten's say there where they are.
 
 use super::task::trace;
 use super::Handle;

@@ -116,6 +116,8 @@ impl RuntimeMetrics {
         blocking_queue_depth() -> usize;
         /// Returns how often `worker` has polled a task.
         worker_poll_count(worker: usize) -> u64;
+        /// Returns how many tasks are in the queue of `worker`, without the one that it polls next.
+        worker_local_queue_depth(worker: usize) -> usize;
         /// Returns how many tasks `worker` has taken from others.
         worker_steal_count(worker: usize) -> u64;
     }
@@ -209,8 +211,8 @@ impl RuntimeMetrics {
         self.worker_poll_count(worker).saturating_sub(remote)
     }
 
-    /// Returns the thread of `worker`, once it has polled a task. A worker keeps its thread while its task blocks.
-    /// Without workers it is the thread that was in `block_on` last.
+    /// Returns the thread of `worker`, once it has polled a task. A worker keeps its thread while its task
+    /// blocks. Without workers it is the thread that was in `block_on` last.
     pub fn worker_thread_id(&self, worker: usize) -> Option<ThreadId> {
         self.extras.as_ref()?.thread(worker)
     }
@@ -220,8 +222,8 @@ impl RuntimeMetrics {
         self.extras.as_ref().map_or(0, |extras| extras.forced_yields())
     }
 
-    /// Returns how often `worker` has gone to sleep without a poll since the last time, at least: how often it
-    /// has gone to sleep, less its polls.
+    /// Returns how often `worker` has gone to sleep without a poll since the last time, at least: how often
+    /// it has gone to sleep, less its polls.
     pub fn worker_noop_count(&self, worker: usize) -> u64 {
         self.worker_park_count(worker).saturating_sub(self.worker_poll_count(worker))
     }
@@ -242,7 +244,6 @@ macro_rules! not_counted {
 #[cfg(tokio_unstable)]
 impl RuntimeMetrics {
     not_counted! {
-        worker_local_queue_depth(_worker) -> usize;
         worker_overflow_count(_worker) -> u64;
         worker_steal_operations(_worker) -> u64;
         #[cfg(feature = "net")]

@@ -2,8 +2,7 @@
 //!
 //! What liten has, a program gets. What tunes a part of tokio's scheduler is taken and has no effect. What a
 //! program would count on and liten does not have is not there, so that the compiler names it:
-//! `enable_io_uring`, and of task dumps `Trace::capture`, `Trace::root`, `trace_with` and
-//! `Handle::is_tracing`.
+//! `enable_io_uring`.
 
 pub(crate) mod extras;
 pub(crate) mod fate;

@@ -112,8 +112,10 @@ impl Extras {
     /// At the end of a poll that is pending: counts it if that is because the budget was used up.
     pub(super) fn polled() {
         if liten::task::coop::was_refused() {
-            // Ordering: Relaxed, a count.
-            Self::current().iter().for_each(|extras| _ = extras.forced_yields.fetch_add(1, Ordering::Relaxed));
+            if let Some(extras) = Self::current() {
+                // Ordering: Relaxed, a count.
+                extras.forced_yields.fetch_add(1, Ordering::Relaxed);
+            }
         }
     }
 

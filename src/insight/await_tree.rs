@@ -120,12 +120,16 @@ impl Handle {
 
     /// Returns what [`Handle::await_tree`] does for each task of the runtime that has waited and has not
     /// ended; `None` where it is not known in time. All of them are waited for for `limit` at most.
+    ///
+    /// As by tokio's dumps, each worker that sleeps is woken: functions that the builder was given for the
+    /// sleep of threads are called.
     #[doc(hidden)]
     pub fn await_trees(
         &self,
         limit: Duration,
         is_unwanted: impl Fn() -> bool,
     ) -> Vec<(TaskId, Option<AwaitTree>)> {
+        self.scheduler().into_iter().for_each(|scheduler| scheduler.wake_sleeping());
         let mut tasks = Vec::new();
         TaskList::new(self).trace(&mut |id| {
             tasks.push(id);

@@ -135,8 +135,8 @@ impl RuntimeMetrics {
         self.counts(worker).injected
     }
 
-    /// Returns how many tasks are in `worker`'s own queue, without the one that it runs next. Without workers,
-    /// it is how many the thread has queued that runs them.
+    /// Returns how many tasks are in `worker`'s own queue, without the one that it runs next. Without
+    /// workers, it is how many the thread has queued that runs them.
     #[doc(hidden)]
     pub fn worker_local_queue_depth(&self, worker: usize) -> usize {
         match self.handle.scheduler() {

@@ -187,7 +187,8 @@ impl<F: Future> Future for Unconstrained<F> {
 }
 
 /// At the end of a poll: has the task wait, and wakes it at once, if it was going to yield. Then it is in the
-/// registry, and an observer finds it: a task that only ever yields enters none. For the package named `tokio`.
+/// registry, and an observer finds it: a task that only ever yields enters none. For the package named
+/// `tokio`.
 #[doc(hidden)]
 pub fn wait_instead(waker: &Waker) {
     if current::take_yielded() {

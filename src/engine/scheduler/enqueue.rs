@@ -652,6 +652,15 @@ impl Shared {
         }
     }
 
+    /// Wakes each worker that sleeps, though there may be nothing for it to do.
+    pub(crate) fn wake_sleeping(&self) {
+        for worker in 0..self.slots.workers() {
+            if self.idle.claim(worker) == Search::Begins {
+                self.unpark(worker);
+            }
+        }
+    }
+
     /// Wakes a worker whose bit the caller has cleared, or that has to look at a flag.
     pub(super) fn unpark(&self, worker: usize) {
         if let Some(unparker) = self.slots.get(worker).unparker() {

@@ -24,8 +24,9 @@
 //! | −32 | 127 | go on |
 //! | `TRACED` | same | what [`traced`] was told |
 //!
-//! A dump that asks the leaves where they are ([`traced`]) refuses all of them. So they find it out where they
-//! find out that the budget is used up, and an operation that is granted costs what it did without dumps.
+//! A dump that asks the leaves where they are ([`traced`]) refuses all of them. So they find it out where
+//! they find out that the budget is used up, and an operation that is granted costs what it did without
+//! dumps.
 
 use super::current::{self, UNLIMITED};
 use super::waker;

@@ -102,7 +102,8 @@ impl Handle {
             Err(_) => Vec::new(),
         };
         drop(wanted);
-        let tasks = trees.into_iter().map(|(id, tree)| Task { id, trace: Trace { origin: Origin::Dump(tree) } });
+        let trace = |tree| Trace { origin: Origin::Dump(tree) };
+        let tasks = trees.into_iter().map(|(id, tree)| Task { id, trace: trace(tree) });
         Dump { tasks: Tasks { tasks: tasks.collect() } }
     }
 

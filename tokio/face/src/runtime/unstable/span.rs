@@ -4,8 +4,8 @@
 //! A span is made by the thread that spawns, or by the first poll if that comes earlier: it names the task's
 //! id, which the spawn returns. Sent are the spans of tasks and of blocking work, the wakes, and the spans of
 //! `Sleep` (time/span.rs); locks and `oneshot` channels are tokio's own then, and send theirs. Not sent are
-//! those of `block_on`, other timers and other channels. tokio tells of each clone of a waker; here one stands
-//! for all, and is told of after the poll in which the first was made.
+//! those of `block_on`, other timers and other channels. tokio tells of each clone of a waker; here one
+//! stands for all, and is told of after the poll in which the first was made.
 
 #[cfg(feature = "tracing")]
 pub(crate) use self::sent::blocking;

@@ -326,6 +326,7 @@ const THREAD_LOCALS: Confined = Confined {
         ("src/engine/task/current.rs", "the task being polled, and what is left of its turn"),
         ("src/task/local_key.rs", "one slot per task-local key"),
         ("src/insight/await_tree/traced.rs", "what a traced poll on this thread notes"),
+        ("src/engine/task/budget.rs", "what leaves call instead of their operations in a trace"),
         ("src/engine/task/origin.rs", "a range of ids per thread"),
         ("src/engine/recycler.rs", "the memory that each thread keeps"),
         ("src/engine/rng.rs", "the random numbers of code that may run on any thread"),

@@ -621,8 +621,8 @@ impl LocalShared {
         self.queue.came()
     }
 
-    pub(crate) fn queued_tasks(&self) -> usize {
-        self.queue.len()
+    pub(crate) fn queued_tasks(&self) -> [usize; 2] {
+        self.queue.lengths()
     }
 }
 

@@ -62,7 +62,7 @@ impl RuntimeMetrics {
     /// Returns how many tasks are in the injector, or in the one queue of a runtime without workers.
     pub fn global_queue_depth(&self) -> usize {
         self.handle.scheduler().map_or(0, |scheduler| scheduler.shared_queue_len())
-            + self.local().map_or(0, |local| local.queued_tasks())
+            + self.local().map_or(0, |local| local.queued_tasks().iter().sum::<usize>())
     }
 
     /// Returns how many spare workers run: see
@@ -141,9 +141,7 @@ impl RuntimeMetrics {
     pub fn worker_local_queue_depth(&self, worker: usize) -> usize {
         match self.handle.scheduler() {
             Some(scheduler) => scheduler.queued_tasks(worker),
-            None => {
-                self.local().filter(|_| worker == 0).map_or(0, |local| local.own_queued_tasks())
-            }
+            None => self.local().filter(|_| worker == 0).map_or(0, |local| local.queued_tasks()[0]),
         }
     }
 

@@ -159,7 +159,7 @@ impl BlockedThreads {
             let address = Arc::as_ptr(&executor).addr();
             match executor.running_task() {
                 Some(_) => stays(Key::Executor(address), executor.polls(), only_thread(&roots)),
-                None if executor.queued_tasks() > 0 => {
+                None if executor.queued_tasks() != [0, 0] => {
                     stays(Key::Unpolled(address), executor.polls(), None);
                 }
                 None => {}
@@ -212,7 +212,7 @@ impl BlockedThreads {
             let stay = self.stay(Key::Executor(address), polls)?;
             return self.told(now, slow, stay, Some(task), None, None);
         }
-        let tasks = executor.queued_tasks();
+        let tasks: usize = executor.queued_tasks().iter().sum();
         let stay = self.stay(Key::Unpolled(address), polls).filter(|_| tasks > 0)?;
         let duration = now.saturating_duration_since(stay.since);
         let (mut listed, mut from) = (Vec::new(), Some(0));

@@ -41,7 +41,6 @@
 //! `a_task_that_yields_is_not_left_to_a_visit_that_is_dropped`.
 #![allow(unsafe_code)]
 
-use super::LocalShared;
 use crate::engine::scoped::{Replaced, replaced};
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::engine::sync_shim::{UnsafeCell, Used, modelled_thread_local};
@@ -206,14 +205,10 @@ impl Queue {
         self.inbox.lock().closed
     }
 
-    /// How many tasks are queued, at about this moment.
-    pub(super) fn len(&self) -> usize {
-        self.own_len() + self.inbox.lock().hot.len()
-    }
-
-    fn own_len(&self) -> usize {
+    /// How many tasks are queued in each of the halves, at about this moment: the own one is the first.
+    pub(super) fn lengths(&self) -> [usize; 2] {
         // Ordering: Relaxed, a number for people; `note_length` writes it.
-        self.length.load(Ordering::Relaxed)
+        [self.length.load(Ordering::Relaxed), self.inbox.lock().hot.len()]
     }
 
     /// How many tasks other threads have sent.
@@ -232,13 +227,6 @@ impl Queue {
             wakers::guard(|| waker.into_iter().for_each(Waker::wake));
             inbox = self.inbox.lock();
         }
-    }
-}
-
-impl LocalShared {
-    /// How many tasks are in the own half of the queue, at about this moment.
-    pub(crate) fn own_queued_tasks(&self) -> usize {
-        self.queue.own_len()
     }
 }
 

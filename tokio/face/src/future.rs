@@ -25,7 +25,12 @@ cfg_trace! {
     /// Waits for what a channel or a lock does, on a thread that runs no tasks.
     #[track_caller]
     pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
-        crate::runtime::context::assert_may_block();
+        assert!(
+            liten::task::may_block(),
+            "Cannot block the current thread from within a runtime. This happens because a function attempted \
+             to block the current thread while the thread is being used to drive asynchronous tasks. ({})",
+            crate::LITEN
+        );
         let waker = Arc::new(Unpark(thread::current())).into();
         let mut future = std::pin::pin!(future);
         loop {

@@ -27,8 +27,9 @@ cfg_trace! {
     pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
         assert!(
             liten::task::may_block(),
-            "Cannot block the current thread from within a runtime. This happens because a function attempted \
-             to block the current thread while the thread is being used to drive asynchronous tasks. ({})",
+            "Cannot block the current thread from within a runtime. This happens because a function \
+             attempted to block the current thread while the thread is being used to drive asynchronous \
+             tasks. ({})",
             crate::LITEN
         );
         let waker = Arc::new(Unpark(thread::current())).into();

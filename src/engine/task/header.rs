@@ -16,7 +16,7 @@ use super::home::Home;
 use super::hooks::TaskHooks;
 use super::join_error::JoinError;
 use super::origin::TaskId;
-use super::state::{Complete, JoinerWoken, Polled, Released, State, Wake};
+use super::state::{Complete, JoinerWoken, Polled, Released, State, Wake, WakeOwned};
 use super::traced;
 use crate::engine::queue::wake_channel::{Link, Linked};
 use crate::engine::sync_shim::atomic::{AtomicU16, Ordering};
@@ -450,31 +450,31 @@ impl TaskRef {
     }
 
     pub(super) fn wake(&self) {
-        self.after_wake(self.header().state.wake());
+        match self.header().state.wake() {
+            Wake::Schedule => self.schedule_hot(),
+            Wake::ScheduleFollowed => self.schedule_followed(),
+            // A task that wakes itself in its poll has yielded: that is how a future that knows no runtime
+            // yields.
+            Wake::Noted => {
+                current::note_wake(self.0.as_ptr().cast_const().cast());
+            }
+            Wake::Nothing => {}
+        }
     }
 
     /// As `wake`, and releases the reference, for one RMW together.
     pub(super) fn wake_owned(self) {
         let this = ManuallyDrop::new(self);
         match this.header().state.wake_owned() {
-            Some(wake) => this.after_wake(wake),
-            // SAFETY: it is said to one caller only that this was the last reference. It owns the cell now.
-            None => unsafe { (this.header().vtable.free)(this.0) },
-        }
-    }
-
-    /// The reference may be gone: the task is touched only if the wake has made it hot.
-    #[inline]
-    fn after_wake(&self, wake: Wake) {
-        match wake {
-            Wake::Schedule => self.schedule_hot(),
-            Wake::ScheduleFollowed => self.schedule_followed(),
-            // A task that wakes itself in its poll has yielded: that is how a future that knows no runtime
-            // yields. Only compared.
-            Wake::Noted => {
-                current::note_wake(self.0.as_ptr().cast_const().cast());
+            WakeOwned::Nothing => {}
+            // Only compared: the reference is gone.
+            WakeOwned::Noted => {
+                current::note_wake(this.0.as_ptr().cast_const().cast());
             }
-            Wake::Nothing => {}
+            WakeOwned::Schedule => this.schedule_hot(),
+            WakeOwned::ScheduleFollowed => this.schedule_followed(),
+            // SAFETY: `Released::Free` is said to one caller only, which owns the cell now.
+            WakeOwned::Free => unsafe { (this.header().vtable.free)(this.0) },
         }
     }
 

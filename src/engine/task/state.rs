@@ -99,6 +99,22 @@ pub(crate) enum Wake {
     Nothing,
 }
 
+/// After a wake that also gave up its waker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum WakeOwned {
+    /// As [`Wake::Schedule`]; the waker's reference has been released.
+    Schedule,
+    /// As [`Wake::ScheduleFollowed`]; the waker's reference has been released.
+    ScheduleFollowed,
+    /// As [`Wake::Noted`]; the waker's reference has been released.
+    Noted,
+    /// The waker's reference has been released.
+    Nothing,
+    /// It was the last reference: the caller frees the cell.
+    Free,
+}
+
 /// Before a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
@@ -277,20 +293,18 @@ impl State {
         self.0.load(Ordering::Relaxed) & TRACED != 0
     }
 
-    /// A wake that consumes the waker: the wake and the release of its reference are one RMW. `None`: it was
-    /// the last reference, and the caller frees the cell.
-    #[must_use]
-    pub(crate) fn wake_owned(&self) -> Option<Wake> {
+    /// A wake that consumes the waker: the wake and the release of its reference are one RMW.
+    pub(crate) fn wake_owned(&self) -> WakeOwned {
         self.update(|word| {
             let next = word - REF_ONE;
             Ok(if word & (COMPLETE | SCHEDULED | FOLLOWED) == 0 {
-                (next | SCHEDULED, Some(Wake::Schedule))
+                (next | SCHEDULED, WakeOwned::Schedule)
             } else if word & COMPLETE != 0 {
-                (next, if next < REF_ONE { None } else { Some(Wake::Nothing) })
+                (next, if next < REF_ONE { WakeOwned::Free } else { WakeOwned::Nothing })
             } else if word & SCHEDULED != 0 {
-                (next | WOKEN, Some(Wake::Noted))
+                (next | WOKEN, WakeOwned::Noted)
             } else {
-                (next | SCHEDULED, Some(Wake::ScheduleFollowed))
+                (next | SCHEDULED, WakeOwned::ScheduleFollowed)
             })
         })
     }

@@ -80,9 +80,9 @@ fn the_last_of_three_frees_what_all_have_used() {
             thread::spawn(move || {
                 cell.read();
                 match state.wake_owned() {
-                    None => cell.write(),
-                    Some(Wake::Nothing | Wake::Noted) => {}
-                    Some(Wake::Schedule | Wake::ScheduleFollowed) => {
+                    WakeOwned::Free => cell.write(),
+                    WakeOwned::Nothing | WakeOwned::Noted => {}
+                    WakeOwned::Schedule | WakeOwned::ScheduleFollowed => {
                         panic!("the task is hot or complete")
                     }
                 }
@@ -171,7 +171,7 @@ fn a_task_with_a_waker_is_never_stuck() {
                 state.wake_owned()
             })
         };
-        assert_eq!(holder.join().expect("no panic"), Some(Wake::Schedule));
+        assert_eq!(holder.join().expect("no panic"), WakeOwned::Schedule);
         assert!(!state.is_stuck(), "queued");
         assert!(!other.join().expect("no panic"), "there was a waker all the time");
     });

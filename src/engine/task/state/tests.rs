@@ -159,7 +159,7 @@ fn a_followed_task_is_one_whose_wake_and_start_say_so() {
     assert_eq!(state.start_followed(), Start::Poll);
     assert_eq!(state.pending(), Pending::Cold);
     state.add_ref();
-    assert_eq!(state.wake_owned(), Some(Wake::Schedule), "not any more");
+    assert_eq!(state.wake_owned(), WakeOwned::Schedule, "not any more");
 }
 
 #[test]

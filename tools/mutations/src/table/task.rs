@@ -237,8 +237,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::",
-        from: "if next < REF_ONE { None } else { Some(Wake::Nothing) }",
-        to: "Some(Wake::Nothing)",
+        from: "if next < REF_ONE { WakeOwned::Free } else { WakeOwned::Nothing }",
+        to: "WakeOwned::Nothing",
         breaks: "a wake that uses up the last reference frees nothing",
     },
     Mutation {

@@ -17,7 +17,7 @@
 //! | `sync_shim` | 533 | std's locks, atomics and threads, or loom's, or shuttle's |
 //! | `nanos` | 16 | durations as numbers |
 //! | `rng` | 50 | small random numbers, from one seed |
-//! | `slab` | 280 | a table whose entries are found by number |
+//! | `slab` | 394 | a table whose entries are found by number |
 //! | `scoped` | 90 | a thread-local that has a value for a while |
 //! | `recycler` | 410 | memory for tasks and for channels of one value, kept per thread |
 //! | `wakers` | 810 | futures that wait in a list, and wakers called all at once |

@@ -8,8 +8,9 @@
 //!   only, so a lock held around `insert` is held shortly. Rejected: one `Vec`, which copies everything
 //!   each time it doubles.
 //! - A chunk whose last value is gone goes back to the allocator, unless it is needed as room for the next
-//!   values. Each chunk has a list of its free entries, so that they leave with it. Rejected: to wait until the
-//!   slab is empty. A server always has a timer and a socket, and a burst beside them left its memory for good.
+//!   values. Each chunk has a list of its free entries, so that they leave with it. Rejected: to wait until
+//!   the slab is empty. A server always has a timer and a socket, and a burst beside them left its memory for
+//!   good.
 //! - The generation is a counter of the whole slab, written into the entry by each `insert`: no key equals
 //!   an earlier one within 2^32 inserts, and entries need no memory of their past, so that chunks can be
 //!   given back. Rejected: a counter per entry, which must survive its chunk.
@@ -37,8 +38,8 @@ mod token {
 #[cfg(target_pointer_width = "32")]
 mod token {
     // 16 + 16 would allow only 65,536 sockets; a stale token has to survive only until the end of the event
-    // batch it came in, so 4,096 generations are plenty. Whole chunks, because the last one need not be filled
-    // in order.
+    // batch it came in, so 4,096 generations are plenty. Whole chunks, because the last one need not be
+    // filled in order.
     pub(super) const INDEX_BITS: u32 = 20;
     pub(super) const GENERATION_MASK: u32 = (1 << 12) - 1;
     pub(super) const CAPACITY: usize = (1 << INDEX_BITS) - super::CHUNK as usize;
@@ -84,8 +85,8 @@ impl Key {
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
     chunks: Vec<Chunk<T>>,
-    /// The first chunk with room, and through it all others: those with memory that are not full. The one that
-    /// has room since the last removal comes first, because its free entry is still in the cache.
+    /// The first chunk with room, and through it all others: those with memory that are not full. The chunk
+    /// that was full until the last removal comes first, because its free entry is still in the cache.
     roomy: u32,
     /// How many chunks have given their memory back.
     vacant: usize,

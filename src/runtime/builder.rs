@@ -46,10 +46,10 @@ const SPARES: usize = 16;
 /// of 20 ms and more get as many spares as there may be, and then so many have their memory at the same time.
 const LEAST_SPARES: usize = 4;
 
-/// How many workers there is room for at least, if the program has not set the number of spares: as many as fill one word
-/// of the scheduler's (idle.rs). All but those that there are anyway may be in the place of workers that
-/// block in place. Rejected: 512, as on tokio. The word that each wake looks at would be one of eleven, and
-/// threads of workers stay.
+/// How many workers there is room for at least, if the program has not set the number of spares: as many as
+/// fill one word of the scheduler's (idle.rs). All but those that there are anyway may be in the place of
+/// workers that block in place. Rejected: 512, as on tokio. The word that each wake looks at would be one of
+/// eleven, and threads of workers stay.
 const SLOTS: usize = 48;
 
 /// Polls that last this long are reported by default: a request that waits for such a poll is late.

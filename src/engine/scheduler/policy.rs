@@ -60,7 +60,7 @@ pub(super) const FAIR_INTERVAL: u32 = 61;
 /// `tokio/checks/bars --debug`, with this for [`WANTED`] and for the length of a long poll against without:
 /// processor of `http_64` 1.23 to 1.28 of tokio's against 1.44, of `http_500` 1.36 against 1.50, of `echo_1`
 /// 1.23 against 1.47. With it for the watchdog's times, too, against without: `http_64` 1.10 against 1.13,
-/// `http_500` 1.08 against 1.32, and 0.35 switches of threads per request, as many as tokio has, against 0.54.
+/// `http_500` 1.08 against 1.32, and threads switch 0.35 times per request, as on tokio, against 0.54 times.
 /// The unit tests, which bring their own times, have the lengths of a release build.
 pub(super) const BUILD_FACTOR: u64 = if cfg!(all(debug_assertions, not(test))) { 5 } else { 1 };
 

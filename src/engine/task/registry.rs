@@ -47,8 +47,8 @@ struct Entries {
     closed: bool,
 }
 
-/// Whether the memory of a past burst is looked for when so many tasks are left. At some numbers only, because
-/// to find the last task takes a walk over the entries behind it.
+/// Whether the memory of a past burst is looked for when so many tasks are left. At some numbers only,
+/// because to find the last task takes a walk over the entries behind it.
 fn is_milestone(registered: usize) -> bool {
     registered == 0 || registered.is_power_of_two()
 }

@@ -4,6 +4,7 @@ use crate::scheduler::spare_workers::with_spares;
 use crate::scheduler::steal::occupy;
 use crate::support::guard::{guarded, until, workers};
 use crate::support::probe::{Bell, Count};
+use crate::support::process::alone_with;
 use liten::runtime::{Builder, Handle, LocalRuntime, Runtime};
 use liten::task::block_in_place;
 use std::panic::{AssertUnwindSafe, catch_unwind};

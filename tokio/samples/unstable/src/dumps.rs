@@ -91,8 +91,8 @@ fn with_a_stuck_thread() -> (Runtime, mpsc::Sender<()>) {
     (runtime, end)
 }
 
-/// tokio's worker may begin one dump more than were asked for. At a barrier it then waits for a worker that has ended,
-/// and a drop of the runtime waits for it.
+/// tokio's worker may begin one dump more than were asked for. At a barrier it then waits for a worker that
+/// has ended, and a drop of the runtime waits for it.
 fn end_without_waiting(runtime: Runtime) {
     runtime.shutdown_background();
 }

@@ -307,8 +307,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: REGISTRY,
         models: "task::",
-        from: "if entries.tasks.len() == entries.free.len() + 1 {",
-        to: "if true {",
+        from: "let task = entries.tasks[index as usize].take();",
+        to: "let task = entries.tasks[index as usize].take();\n        entries.tasks.clear();",
         breaks: "a task that leaves the registry takes the others along",
     },
     Mutation {

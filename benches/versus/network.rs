@@ -6,6 +6,8 @@
 
 #[path = "network/alarm.rs"]
 mod alarm;
+#[path = "network/bulk.rs"]
+mod bulk;
 #[path = "network/cpu.rs"]
 pub(crate) mod cpu;
 #[path = "network/datagrams.rs"]
@@ -76,6 +78,7 @@ pub(crate) fn contests(workers: usize) -> Vec<Contest> {
     contests.extend([1, 8, 64, 500, 5000].map(|connections| tcp_echo(workers, connections)));
     contests.extend([1, 16].map(|datagrams| udp_echo(workers, datagrams)));
     contests.extend(relay::contests(workers));
+    contests.extend(bulk::contests(workers));
     contests.extend([64, 500].map(|connections| http(workers, connections)));
     if wrk::is_there() {
         contests.extend([64, 500].map(|connections| wrk(workers, connections)));

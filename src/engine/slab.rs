@@ -1,8 +1,8 @@
 //! A generational slab. A key finds the value it was made for, or nothing.
 //!
-//! Three things stand on it: the timer wheel, whose entries link to each other by index; the driver's table
-//! of I/O sources, whose keys travel through the operating system as event tokens and may come back late; and
-//! the pollables that a component waits for.
+//! Four things stand on it: the timer wheel, whose entries link to each other by index; the driver's table
+//! of I/O sources, whose keys travel through the operating system as event tokens and may come back late; the
+//! registries of tasks; and the pollables that a component waits for.
 //!
 //! - Values live in chunks of fixed size that never move: growing to a million entries copies chunk headers
 //!   only, so a lock held around `insert` is held shortly. Rejected: one `Vec`, which copies everything

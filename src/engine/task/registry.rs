@@ -12,14 +12,9 @@ use super::header::{Cold, Header, Hot};
 use super::origin::TaskId;
 use super::state::Mark;
 use super::waiting::Note;
+use crate::engine::slab::Slab;
 use crate::engine::sync_shim::Mutex;
 use std::ptr::NonNull;
-
-/// Entries whose memory a registry keeps: 12 KiB.
-const KEPT: usize = 1024;
-
-/// A registry gives memory back when it has so many times as many entries as tasks.
-const MUCH: usize = 4;
 
 /// How many tasks [`Registry::list`] looks at under the lock at most, so that a worker which wants the
 /// lock never waits for long. `cargo bench --bench insight`, a million waiting tasks: of the thread's time,
@@ -27,8 +22,9 @@ const MUCH: usize = 4;
 /// 31 µs. The whole walk takes as long with 32 as with 64.
 const LISTED_AT_ONCE: usize = 32;
 
-/// How many entries without a task it passes over under the lock at most.
+/// How many entries, with and without a task, it passes over under the lock at most; so many in a step.
 const FREE_AT_ONCE: usize = 2048;
+const STEP: usize = 8;
 
 /// How many entries [`Registry::trace`] looks at under the lock at most. To compare an id takes less time
 /// than to describe a task.
@@ -41,39 +37,14 @@ pub(crate) struct Registry {
 
 #[derive(Debug)]
 struct Entries {
-    tasks: Vec<Option<Cold>>,
-    free: Vec<u32>,
+    tasks: Slab<Cold>,
     /// Set by shutdown: a task that enters afterwards is aborted on the way in.
     closed: bool,
 }
 
-/// Whether the memory of a past burst is looked for when so many tasks are left. At some numbers only,
-/// because to find the last task takes a walk over the entries behind it.
-fn is_milestone(registered: usize) -> bool {
-    registered == 0 || registered.is_power_of_two()
-}
-
-impl Entries {
-    /// Gives the memory back that lies behind the last registered task, but for what a few tasks need.
-    #[cold]
-    fn shrink(&mut self) {
-        if self.tasks.capacity() <= KEPT {
-            return;
-        }
-        let used = self.tasks.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
-        if used == self.tasks.len() {
-            return;
-        }
-        self.tasks.truncate(used);
-        self.tasks.shrink_to(KEPT);
-        self.free.retain(|&index| (index as usize) < used);
-        self.free.shrink_to(KEPT);
-    }
-}
-
 impl Registry {
     pub(crate) fn new() -> Self {
-        Self { entries: Mutex::new(Entries { tasks: Vec::new(), free: Vec::new(), closed: false }) }
+        Self { entries: Mutex::new(Entries { tasks: Slab::new(), closed: false }) }
     }
 
     /// Enters a task that its runner still owns; returns its place.
@@ -85,30 +56,12 @@ impl Registry {
             let hot = unsafe { task.cancel() };
             debug_assert!(hot.is_none());
         }
-        match entries.free.pop() {
-            Some(index) => {
-                entries.tasks[index as usize] = Some(task);
-                index
-            }
-            None => {
-                let index =
-                    u32::try_from(entries.tasks.len()).expect("fewer than 2^32 waiting tasks");
-                entries.tasks.push(Some(task));
-                index
-            }
-        }
+        entries.tasks.insert(task).index()
     }
 
     /// Takes out a task that its runner still owns.
     pub(crate) fn remove(&self, index: u32) {
-        let mut entries = self.entries.lock();
-        let task = entries.tasks[index as usize].take();
-        debug_assert!(task.is_some());
-        entries.free.push(index);
-        let registered = entries.tasks.len() - entries.free.len();
-        if registered * MUCH <= entries.tasks.len() && is_milestone(registered) {
-            entries.shrink();
-        }
+        self.entries.lock().tasks.remove_at(index);
     }
 
     /// Aborts every task, those that enter later included. Returns the ones that were cold: the caller
@@ -121,7 +74,7 @@ impl Registry {
         }
         // SAFETY: an entry is taken out, under this lock, before its task completes: each is registered
         // during the call.
-        entries.tasks.iter().flatten().filter_map(|task| unsafe { task.cancel() }).collect()
+        entries.tasks.iter().filter_map(|task| unsafe { task.cancel() }).collect()
     }
 
     /// Puts the tasks from entry `from` on into `list`, [`LISTED_AT_ONCE`] of them at most. Returns where
@@ -139,18 +92,13 @@ impl Registry {
         // Before the lock, or other threads would wait for the allocator.
         list.reserve(LISTED_AT_ONCE);
         let entries = self.entries.lock();
-        let mut left = LISTED_AT_ONCE;
-        for (index, entry) in entries.tasks.iter().enumerate().skip(from) {
-            if left == 0 || index - from >= FREE_AT_ONCE {
-                return Some(index);
-            }
-            if let Some(task) = entry {
-                // SAFETY: the task is registered, and stays so under this lock.
-                list.push(unsafe { task.list_entry(marks) });
-                left -= 1;
-            }
+        let (most, mut next) = (list.len() + LISTED_AT_ONCE, from);
+        while list.len() + STEP <= most && next - from < FREE_AT_ONCE {
+            // SAFETY: the task is registered, and stays so under this lock.
+            let each = |task: &Cold| list.push(unsafe { task.list_entry(marks) });
+            next = entries.tasks.list(next, STEP, each)?;
         }
-        None
+        Some(next)
     }
 
     /// Asks the tasks of which `wanted` says so for a traced poll; sees those that [`Registry::list`] sees.
@@ -160,26 +108,22 @@ impl Registry {
             // Before the lock, as in `list`.
             hot.reserve(TRACED_AT_ONCE);
             let entries = self.entries.lock();
-            let next = entries.tasks.len().min(from + TRACED_AT_ONCE);
-            for task in entries.tasks.iter().take(next).skip(from).flatten() {
-                // SAFETY: the task is registered, and stays so under this lock.
-                hot.extend(unsafe { task.trace(wanted) });
-            }
-            let is_last = next == entries.tasks.len();
+            // SAFETY: the task is registered, and stays so under this lock.
+            let each = |task: &Cold| hot.extend(unsafe { task.trace(wanted) });
+            let next = entries.tasks.list(from, TRACED_AT_ONCE, each);
             // The scheduler may want the lock, to run or cancel them.
             drop(entries);
             hot.drain(..).for_each(Hot::schedule);
-            if is_last {
-                return;
+            match next {
+                Some(next) => from = next,
+                None => return,
             }
-            from = next;
         }
     }
 
     /// How many tasks are registered: those that have been cold once and are not complete.
     pub(crate) fn len(&self) -> usize {
-        let entries = self.entries.lock();
-        entries.tasks.len() - entries.free.len()
+        self.entries.lock().tasks.len()
     }
 }
 

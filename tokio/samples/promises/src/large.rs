@@ -1,6 +1,6 @@
 //! Large futures, functions and outputs: how much of a stack they need on their way. In a debug build one
 //! copy of a future is the caller's, and the function that takes it makes one more, while it puts it into a
-//! box. What is more than two or three copies here is as it is on tokio, or less.
+//! box. Rows with more than two or three copies are of functions that put nothing into a box, as on tokio.
 
 use std::env;
 use std::future::Future;

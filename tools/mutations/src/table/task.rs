@@ -307,15 +307,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: REGISTRY,
         models: "task::",
-        from: "let task = entries.tasks[index as usize].take();",
-        to: "let task = entries.tasks[index as usize].take();\n        entries.tasks.clear();",
+        from: "self.entries.lock().tasks.remove_at(index);",
+        to: "_ = index;\n        self.entries.lock().tasks.drain(drop);",
         breaks: "a task that leaves the registry takes the others along",
     },
     Mutation {
         file: REGISTRY,
         models: "task::",
-        from: "        let entries = self.entries.lock();\n        let mut left = LISTED_AT_ONCE;\n        for (index, entry) in entries.tasks.iter().enumerate().skip(from) {",
-        to: "        let tasks = self.entries.lock().tasks.clone();\n        let mut left = LISTED_AT_ONCE;\n        for (index, entry) in tasks.iter().enumerate().skip(from) {",
+        from: "        let entries = self.entries.lock();\n        let (most, mut next)",
+        to: "        let tasks: Vec<Cold> = self.entries.lock().tasks.iter().copied().collect();\n        list.extend(tasks.iter().map(|task| unsafe { task.list_entry(marks) }));\n        if list.len() < LISTED_AT_ONCE {\n            return None;\n        }\n        let entries = self.entries.lock();\n        let (most, mut next)",
         breaks: "tasks are listed without the lock that keeps them in the registry",
     },
     // The rings of a recording.

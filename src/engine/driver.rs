@@ -117,8 +117,9 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// A driver with an empty seat; `timer_shards` is the number of timer wheels: one for each worker
-    /// that the runtime begins with. Later ones share the last shard with all other threads.
+    /// A driver with an empty seat; `timer_shards` is the number of timer wheels: one for each worker that
+    /// the runtime begins with, or for each processor if those are more. Workers behind that share the last
+    /// one with all other threads.
     ///
     /// # Errors
     ///

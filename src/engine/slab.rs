@@ -1,8 +1,8 @@
 //! A generational slab. A key finds the value it was made for, or nothing.
 //!
-//! Four things stand on it: the timer wheel, whose entries link to each other by index; the driver's table
+//! Five things stand on it: the timer wheel, whose entries link to each other by index; the driver's table
 //! of I/O sources, whose keys travel through the operating system as event tokens and may come back late; the
-//! registries of tasks; and the pollables that a component waits for.
+//! registries of tasks; the blocking work that runs; and the pollables that a component waits for.
 //!
 //! - Values live in chunks of fixed size that never move: growing to a million entries copies chunk headers
 //!   only, so a lock held around `insert` is held shortly. Rejected: one `Vec`, which copies everything
@@ -88,8 +88,9 @@ pub(crate) struct Slab<T> {
     /// The first chunk with room, and through it all others: those with memory that are not full. The chunk
     /// that was full until the last removal comes first, because its free entry is still in the cache.
     roomy: u32,
-    /// How many chunks have given their memory back.
+    /// How many chunks have given their memory back, and the first of them. It leads to the others by `next`.
     vacant: usize,
+    first_vacant: u32,
     len: usize,
     /// The generation that the last insert wrote into its entry.
     generation: u32,
@@ -172,7 +173,15 @@ impl<T> Slab<T> {
     }
 
     const fn with_generations(generation_mask: u32) -> Self {
-        Self { chunks: Vec::new(), roomy: NIL, vacant: 0, len: 0, generation: 0, generation_mask }
+        Self {
+            chunks: Vec::new(),
+            roomy: NIL,
+            vacant: 0,
+            first_vacant: NIL,
+            len: 0,
+            generation: 0,
+            generation_mask,
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -210,23 +219,19 @@ impl<T> Slab<T> {
     /// No chunk has room: adds one, or gives one its memory again.
     #[cold]
     fn make_room(&mut self) {
-        let vacant = match self.vacant {
-            0 => None,
-            _ => self.chunks.iter().position(|chunk| chunk.entries.capacity() == 0),
-        };
-        let index = match vacant {
-            Some(index) => {
+        let index = match self.chunks.get_mut(self.first_vacant as usize) {
+            Some(chunk) => {
+                let next = mem::replace(chunk, Chunk::new()).next;
                 self.vacant -= 1;
-                self.chunks[index] = Chunk::new();
-                index
+                mem::replace(&mut self.first_vacant, next)
             }
             None => {
                 assert!(self.chunks.len() < (INDICES / CHUNK) as usize, "2^32 - 1024 entries");
                 self.chunks.push(Chunk::new());
-                self.chunks.len() - 1
+                self.chunks.len() as u32 - 1
             }
         };
-        self.link(index as u32);
+        self.link(index);
     }
 
     /// Chunk `index` has room from now on.
@@ -321,6 +326,7 @@ impl<T> Slab<T> {
             self.unlink(index);
             let chunk = &mut self.chunks[index as usize];
             (chunk.entries, chunk.free) = (Vec::new(), NIL);
+            chunk.next = mem::replace(&mut self.first_vacant, index);
             self.vacant += 1;
         }
         if self.is_empty() {
@@ -337,12 +343,12 @@ impl<T> Slab<T> {
         let chunk = &mut self.chunks[0];
         chunk.entries.clear();
         (chunk.free, chunk.previous, chunk.next) = (NIL, NIL, NIL);
-        (self.roomy, self.vacant) = (0, 0);
+        (self.roomy, self.vacant, self.first_vacant) = (0, 0, NIL);
     }
 
     /// Takes every value out, in no particular order, and passes it to `each`.
     pub(crate) fn drain(&mut self, mut each: impl FnMut(T)) {
-        (self.roomy, self.vacant, self.len) = (NIL, 0, 0);
+        (self.roomy, self.vacant, self.first_vacant, self.len) = (NIL, 0, NIL, 0);
         for chunk in mem::take(&mut self.chunks) {
             for entry in chunk.entries {
                 if let Entry::Held { value, .. } = entry {

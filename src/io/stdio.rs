@@ -12,7 +12,8 @@ use crate::engine::task::JoinHandle;
 use crate::impls::impl_debug;
 use crate::io::wait::{self, Waitable};
 use crate::runtime::context;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -30,9 +31,11 @@ pub struct Stderr(Output);
 /// Returns the standard output of the process.
 ///
 /// A write is taken at once and written in the background, one after the other; its error is returned by
-/// what is called next. **[Flush](crate::io::AsyncWriteExt::flush) before the end of `main`**: what is still
-/// on its way when the runtime ends may be lost. Two handles do not order their writes, but a write of up to
-/// 2 MiB is never torn.
+/// what is called next. The bytes that could not be written are kept: each further flush or write tries them
+/// first, and fails as long as they cannot be written. (tokio's second flush returns `Ok`.)
+///
+/// **[Flush](crate::io::AsyncWriteExt::flush) before the end of `main`**: what is still on its way when the
+/// runtime ends may be lost. Two handles do not order their writes, but a write of up to 2 MiB is never torn.
 ///
 /// A stream in non-blocking mode is written to as one in blocking mode: the write waits until there is room,
 /// and goes on where it stopped. That mode belongs to the open file and not to the process, so a parent or
@@ -62,7 +65,7 @@ pub struct Stderr(Output);
 /// # }
 /// ```
 pub fn stdout() -> Stdout {
-    Stdout(Output::new(|bytes| write_and_flush(io::stdout().lock(), bytes)))
+    Stdout(Output::new(|bytes, written| write_and_flush(io::stdout().lock(), bytes, written)))
 }
 
 /// Returns the standard error of the process, which is written to as [`stdout`] is.
@@ -82,29 +85,43 @@ pub fn stdout() -> Stdout {
 /// # }
 /// ```
 pub fn stderr() -> Stderr {
-    Stderr(Output::new(|bytes| write_and_flush(io::stderr().lock(), bytes)))
+    Stderr(Output::new(|bytes, written| write_and_flush(io::stderr().lock(), bytes, written)))
 }
 
-/// Under one lock, so that no other thread writes into the middle, also while this one waits for room.
-fn write_and_flush(mut to: impl Write + Waitable, bytes: &[u8]) -> io::Result<()> {
-    wait::write_all(&mut to, bytes)?;
+/// Writes what follows the first `written` bytes, and counts them. Under one lock, so that no other thread
+/// writes into the middle, also while this one waits for room.
+fn write_and_flush(
+    mut to: impl Write + Waitable,
+    bytes: &[u8],
+    written: &mut usize,
+) -> io::Result<()> {
+    while *written < bytes.len() {
+        match wait::write(&mut to, &bytes[*written..])? {
+            0 => return Err(ErrorKind::WriteZero.into()),
+            count => *written += count,
+        }
+    }
     wait::flush(&mut to)
 }
 
-type Job = JoinHandle<(io::Result<()>, Vec<u8>)>;
+/// Bytes, and how many of them are written.
+type Part = (Vec<u8>, usize);
 
 /// Takes a write when the one before it is through.
 struct Output {
-    write: fn(&[u8]) -> io::Result<()>,
+    write: fn(&[u8], &mut usize) -> io::Result<()>,
     /// The write that is on its way.
-    job: Option<Job>,
-    /// The memory for the next one.
-    spare: Vec<u8>,
+    job: Option<JoinHandle<(io::Result<()>, Part)>>,
+    /// The last write, and the memory for the next one.
+    last: Part,
+    /// The last write has failed. Its bytes were accepted, so `Ok` from a flush would be wrong, and what is
+    /// written next comes behind them.
+    has_failed: bool,
 }
 
 impl Output {
-    fn new(write: fn(&[u8]) -> io::Result<()>) -> Self {
-        Self { write, job: None, spare: Vec::new() }
+    fn new(write: fn(&[u8], &mut usize) -> io::Result<()>) -> Self {
+        Self { write, job: None, last: (Vec::new(), 0), has_failed: false }
     }
 
     fn poll_write(&mut self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
@@ -113,25 +130,33 @@ impl Output {
             return Poll::Ready(Ok(0));
         }
         let taken = &buf[..buf.len().min(MOST)];
-        let mut bytes = std::mem::take(&mut self.spare);
+        let (mut bytes, _) = mem::take(&mut self.last);
         bytes.clear();
         bytes.extend_from_slice(taken);
-        let write = self.write;
-        let job =
-            context::start_blocking("standard output", false, move || (write(&bytes), bytes))?;
-        self.job = Some(job);
+        self.start((bytes, 0))?;
         Poll::Ready(Ok(taken.len()))
     }
 
-    /// Ready when nothing is on its way.
+    fn start(&mut self, (bytes, mut written): Part) -> io::Result<()> {
+        let write = self.write;
+        let job = move || (write(&bytes, &mut written), (bytes, written));
+        self.job = Some(context::start_blocking("standard output", false, job)?);
+        Ok(())
+    }
+
+    /// Ready when nothing is on its way. Tries a write that has failed once more.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if mem::take(&mut self.has_failed) {
+            let last = mem::take(&mut self.last);
+            self.start(last)?;
+        }
         let Some(job) = &mut self.job else {
             return Poll::Ready(Ok(()));
         };
         let ended = ready!(Pin::new(job).poll(cx));
         self.job = None;
-        let (result, bytes) = ended.map_err(io::Error::other)?;
-        self.spare = bytes;
+        let (result, last) = ended.map_err(io::Error::other)?;
+        (self.last, self.has_failed) = (last, result.is_err());
         Poll::Ready(result)
     }
 }

@@ -357,7 +357,7 @@ impl Builder {
         let max_workers = self.max_workers(workers, cpus)?;
         check_workers(workers, max_workers)?;
         self.check_thread_name()?;
-        // One shard per worker, and one for all other threads.
+        // One shard per worker or processor, and one for all other threads.
         let driver = Driver::new(workers.max(likely_workers()) + 1)?;
         let set = self.max_spares()?;
         let max_spares = set.unwrap_or((workers + 1).clamp(LEAST_SPARES, SPARES));

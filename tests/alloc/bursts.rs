@@ -210,7 +210,13 @@ fn a_burst_leaves_little_in_a_quiet_runtime_and_in_one_that_has_ended() {
         });
         let fresh = bytes();
         for _ in 0..2 {
+            // Some of them come in the middle of the burst.
+            let late = runtime.spawn(async move {
+                yield_now().await;
+                (0..beside).for_each(|_| drop(liten::spawn(sleep(Duration::from_secs(3_600)))));
+            });
             runtime.block_on(burst());
+            runtime.block_on(late).unwrap();
         }
         let quiet = kept(fresh, QUIET, pass);
         drop(runtime);

@@ -1,5 +1,6 @@
-//! The timers of one driver, a wheel for each worker that the runtime begins with, all fired by the holder of
-//! the seat. Later workers share the last wheel with all other threads.
+//! The timers of one driver, all fired by the holder of the seat. There is a wheel for each worker that the
+//! runtime begins with, or for each processor if those are more. Workers behind that share the last wheel
+//! with all other threads.
 //!
 //! A worker registers and cancels in its own shard, so its lock is uncontended in the common life of a
 //! timer, which is to be created, polled once and dropped. Firing is not bound to the worker: the holder of

@@ -318,11 +318,8 @@ impl Shared {
 
     /// How many tasks are in the deques of one worker, at about this moment. Not those in its next slot.
     pub(crate) fn queued_tasks(&self, worker: usize) -> usize {
-        if worker >= self.slots.workers() {
-            return 0;
-        }
-        let slot = self.slots.get(worker);
-        [slot.ready(), slot.yielded()].into_iter().flatten().map(Stealer::len).sum()
+        let queues = self.slots.made(worker).map(|slot| [slot.ready(), slot.yielded()]);
+        queues.into_iter().flatten().flatten().map(Stealer::len).sum()
     }
 
     /// The counts of one worker since the runtime began. Zeros if there is no such worker.

@@ -38,6 +38,9 @@
 //! Rejected: the last idle worker wakes this thread, which is a wake per event where workers are busy for
 //! some microseconds at a time.
 //!
+//! These are the times of a release build. In a debug build, where all of that costs as much more, each is
+//! longer by [`BUILD_FACTOR`](super::policy::BUILD_FACTOR).
+//!
 //! While it sits, it waits in the poller, so that an event wakes it at once, and the system takes a core from
 //! a task that computes to let it run. It stays while each round finds no worker parked. When one is, it
 //! leaves the seat to that worker, so that the slower way over this thread is not kept longer than needed.

@@ -125,7 +125,8 @@ pub(crate) fn is_left() -> bool {
     granted || left == TRACED
 }
 
-/// Whether an operation was refused in this poll, because nothing was left.
+/// Whether the last operation of this poll was refused, because nothing was left. For metrics: what is given
+/// back afterwards hides a refusal.
 pub(crate) fn was_refused() -> bool {
     (-REFUSALS..0).contains(&current::budget())
 }
@@ -170,6 +171,11 @@ pub(crate) fn full() -> impl Sized {
 pub(crate) fn unlimited<R>(f: impl FnOnce() -> R) -> R {
     let _before = replaced(current::replace_budget, UNLIMITED);
     f()
+}
+
+/// Whether each leaf does what [`traced`] was told.
+pub(crate) fn is_traced() -> bool {
+    current::budget() == TRACED
 }
 
 /// Runs `f`, in which each leaf calls `leaf` first.

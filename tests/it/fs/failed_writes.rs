@@ -6,12 +6,13 @@
 
 use super::{Folder, pool};
 use crate::support::guard::guarded;
-use crate::support::process::alone;
+use crate::support::process::{alone, child, is_child};
 use liten::fs::{File, OpenOptions};
 use liten::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt, SeekFrom};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::io::ErrorKind;
 use std::path::Path;
+use std::process::Stdio;
 
 /// Files may have so many bytes, and no more.
 fn with_room(bytes: u64) {
@@ -172,5 +173,36 @@ fn what_is_kept_does_not_grow() {
         with_room(u64::MAX);
         file.flush().await.unwrap();
         assert!(std::fs::read(&path).unwrap() == [7; 1000]);
+    });
+}
+
+/// A stream that is a file: the limit takes its room, too.
+#[test]
+fn what_had_no_room_in_a_standard_stream_is_kept() {
+    if is_child() {
+        return pool(2).block_on(async {
+            let mut error = liten::io::stderr();
+            with_room(100);
+            assert_eq!(error.write(&[7; 1000]).await.unwrap(), 1000);
+            for _ in 0..2 {
+                assert_eq!(error.flush().await.unwrap_err().kind(), ErrorKind::FileTooLarge);
+                assert!(error.write(&[8; 10]).await.is_err(), "what is kept stays bounded");
+            }
+            with_room(u64::MAX);
+            error.flush().await.unwrap();
+            error.write_all(&[9; 10]).await.unwrap();
+            error.flush().await.unwrap();
+        });
+    }
+    guarded(|| {
+        let folder = Folder::new();
+        let path = folder.join("file");
+        let test = "fs::failed_writes::what_had_no_room_in_a_standard_stream_is_kept";
+        let mut command = child(test, &[]);
+        command.stdout(Stdio::null()).stderr(std::fs::File::create(&path).unwrap());
+        let status = command.status().unwrap();
+        let written = std::fs::read(&path).unwrap();
+        assert!(status.success(), "{}", String::from_utf8_lossy(&written));
+        assert_eq!(written, [&[7; 1000][..], &[9; 10]].concat());
     });
 }

@@ -20,8 +20,9 @@ macro_rules! spawned {
     ) => {
         // Into the box first, because what wraps it would be one more copy of a large one.
         ::liten::runtime::door::boxed_if_large!(root $future: $F => {
-            let (spawn, $future) =
-                crate::runtime::unstable::spawned::wrap($future, $kind, $name, $place, $extras);
+            let (spawn, $future) = crate::runtime::unstable::spawned::wrap::<$F, _>(
+                $future, $kind, $name, $place, $extras,
+            );
             if spawn.is_too_late() {
                 spawn.cancelled($future)
             } else {
@@ -61,7 +62,7 @@ macro_rules! blocking {
 macro_rules! blocking {
     ($name:expr, $f:ident: $F:ty => $then:expr) => {
         ::liten::runtime::door::boxed_if_large!(function $f: $F => {
-            let $f = crate::runtime::unstable::span::blocking($name, $f);
+            let $f = crate::runtime::unstable::span::blocking::<$F, _, _>($name, $f);
             $then
         })
     };

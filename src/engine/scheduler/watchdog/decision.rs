@@ -69,7 +69,7 @@ const LONG_POLL: Duration = Duration::from_micros(150 * BUILD_FACTOR);
 const SLOW_FOR: Duration = Duration::from_millis(2 * BUILD_FACTOR);
 
 /// What "lately" means: such moments count if they make up more than a fifth of the time. (Of a longer pause
-/// between two looks, 1 ms counts at most.)
+/// between two looks, [`SPARE_AFTER`] counts at most.)
 const RELIEF: u32 = 4;
 
 /// What is remembered of such waits: so much is forgotten in [`RETIRE_AFTER`].

@@ -9,7 +9,7 @@ use std::convert::Infallible;
 use std::future::{Future, IntoFuture, Pending, pending};
 use std::marker::PhantomPinned;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 /// Gives `future` so long to complete.
 ///
@@ -22,8 +22,12 @@ where
     F: IntoFuture,
 {
     context::assert_timers();
-    let limit = liten::time::timeout(duration, pending());
-    Timeout { value: future.into_future(), limit, pinned: PhantomPinned }
+    // In this order, because the time counts from when the future is there.
+    Timeout {
+        value: future.into_future(),
+        limit: liten::time::timeout(duration, pending()),
+        pinned: PhantomPinned,
+    }
 }
 
 /// Gives `future` until that moment to complete.
@@ -37,8 +41,12 @@ where
     F: IntoFuture,
 {
     context::assert_timers();
-    let limit = liten::time::timeout_at(deadline, pending());
-    Timeout { value: future.into_future(), limit, pinned: PhantomPinned }
+    // In this order, because the time counts from when the future is there.
+    Timeout {
+        value: future.into_future(),
+        limit: liten::time::timeout_at(deadline, pending()),
+        pinned: PhantomPinned,
+    }
 }
 
 pin_project! {
@@ -80,6 +88,7 @@ impl<T: Future> Future for Timeout<T> {
         if let Poll::Ready(output) = this.value.poll(cx) {
             return Poll::Ready(Ok(output));
         }
+        ready!(crate::trace::trace_leaf(cx));
         this.limit.poll(cx).map_ok(|never| match never {})
     }
 }

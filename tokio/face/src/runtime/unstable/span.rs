@@ -163,12 +163,17 @@ mod sent {
         }
     }
 
-    /// Runs `f` in a span for blocking work.
+    /// Runs `f`, which is an `Original` or lies in a box, in a span for blocking work.
     #[track_caller]
-    pub(crate) fn blocking<F, R>(name: Option<&str>, f: F) -> impl FnOnce() -> R + use<F, R>
+    pub(crate) fn blocking<Original, F, R>(
+        name: Option<&str>,
+        f: F,
+    ) -> impl FnOnce() -> R + use<Original, F, R>
     where
         F: FnOnce() -> R,
     {
+        let size = size_of::<Original>();
+        let is_boxed = liten::runtime::door::is_large::<Original>();
         let place = Location::caller();
         let span = tracing::trace_span!(
             target: "tokio::task::blocking",
@@ -176,8 +181,8 @@ mod sent {
             kind = %"blocking",
             task.name = %name.unwrap_or_default(),
             task.id = tracing::field::Empty,
-            "fn" = %std::any::type_name::<F>(),
-            original_size.bytes = tracing::field::Empty,
+            "fn" = %std::any::type_name::<Original>(),
+            original_size.bytes = is_boxed.then_some(size),
             size.bytes = size_of::<F>(),
             loc.file = place.file(),
             loc.line = place.line(),

@@ -50,15 +50,16 @@ pub(crate) struct Spawn {
     spawning: Option<Spawning>,
 }
 
-/// Wraps `future`. `kind` and `name` are for the span; `extras` is what the runtime or the set has.
-pub(crate) fn wrap<F>(
+/// Wraps `future`, which is an `Original` or lies in a box. `kind` and `name` are for the span; `extras` is
+/// what the runtime or the set has.
+pub(crate) fn wrap<Original, F>(
     future: F,
     kind: &'static str,
     name: Option<&str>,
     place: &'static Location<'static>,
     extras: Option<Arc<Extras>>,
 ) -> (Spawn, Spawned<F>) {
-    let span = TaskSpan::new::<F>(kind, name, place);
+    let span = TaskSpan::new::<Original>(kind, name, place);
     let member = extras.as_ref().and_then(|extras| extras.fate()).map(Fate::begin);
     let spawning = member.as_ref().map(Member::spawning);
     let future = Spanned::new(future, span.clone());

@@ -230,6 +230,11 @@ pub(crate) mod deque {
             self.0.steal_batch_with_limit_and_pop(&dest.0, limit)
         }
 
+        pub(crate) fn len(&self) -> usize {
+            interleave();
+            self.0.len()
+        }
+
         pub(crate) fn is_empty(&self) -> bool {
             interleave();
             self.0.is_empty()

@@ -141,6 +141,10 @@ type Kind = (&'static str, fn() -> Burst);
 /// Tasks that wait beside a burst, so that no list of tasks or timers is ever empty.
 const WAITING: usize = 64;
 
+fn spawn_waiting(count: usize) {
+    (0..count).for_each(|_| drop(liten::spawn(sleep(Duration::from_secs(3_600)))));
+}
+
 fn bursts() -> Vec<Kind> {
     macro_rules! list {
         ($($burst:ident),* $(,)?) => {
@@ -205,7 +209,7 @@ fn a_burst_leaves_little_in_a_quiet_runtime_and_in_one_that_has_ended() {
         runtime.block_on(async { liten::spawn(sleep(Duration::from_millis(1))).await }).unwrap();
         runtime.block_on(async { liten::spawn_blocking(|| {}).await }).unwrap();
         runtime.block_on(async {
-            (0..beside).for_each(|_| drop(liten::spawn(sleep(Duration::from_secs(3_600)))));
+            spawn_waiting(beside);
             sleep(Duration::from_millis(10)).await;
         });
         let fresh = bytes();
@@ -213,7 +217,7 @@ fn a_burst_leaves_little_in_a_quiet_runtime_and_in_one_that_has_ended() {
             // Some of them come in the middle of the burst.
             let late = runtime.spawn(async move {
                 yield_now().await;
-                (0..beside).for_each(|_| drop(liten::spawn(sleep(Duration::from_secs(3_600)))));
+                spawn_waiting(beside);
             });
             runtime.block_on(burst());
             runtime.block_on(late).unwrap();

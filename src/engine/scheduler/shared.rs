@@ -324,16 +324,13 @@ impl Shared {
 
     /// The counts of one worker since the runtime began. Zeros if there is no such worker.
     pub(crate) fn worker_counts(&self, worker: usize) -> WorkerCounts {
-        if worker >= self.slots.workers() {
-            return WorkerCounts::default();
-        }
-        let slot = self.slots.get(worker);
-        WorkerCounts {
+        let counts = |slot: &Slot| WorkerCounts {
             polls: slot.running.polls(),
             stolen: slot.stats.stolen.get(),
             injected: slot.stats.from_injector.get(),
             ..slot.sleeps.counts()
-        }
+        };
+        self.slots.made(worker).map_or_else(WorkerCounts::default, counts)
     }
 
     /// How many tasks all workers have taken from the injector.

@@ -233,6 +233,7 @@ const OBSERVED: u32 = 1;
 /// Each of these is one wake that a thread which is no worker still follows to its poll.
 const FOLLOWED_WAKE: u32 = 2;
 
+/// How many workers there are and should be, what they leave to others, and whether they report.
 pub(super) struct WorkerCount {
     /// How many workers there should be. Written under the lock of the threads.
     regular: AtomicUsize,

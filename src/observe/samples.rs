@@ -135,14 +135,18 @@ impl Spawns {
         if number < self.next {
             return None;
         }
-        let now = clock::now();
+        Some(self.follow(clock::now(), number, cost))
+    }
+
+    /// The `number`th spawn is followed. Returns for how many it stands.
+    fn follow(&mut self, now: Instant, number: u64, cost: u64) -> u64 {
         if now.saturating_duration_since(self.burst.0) > BURST {
             self.burst = (now, 0);
         }
         self.burst.1 += 1;
         self.choose(now, number, cost);
         let last = self.last.replace(number).unwrap_or(number - 1);
-        Some(number - last)
+        number - last
     }
 
     /// Draws the next one behind the `number`th.
@@ -369,15 +373,25 @@ mod tests {
     /// Whatever the bursts are, the spawns that are followed stand for all, and a burst has few of them.
     #[test]
     fn spawns_that_are_followed_stand_for_all() {
-        let mut spawns = Spawns::new(1);
-        let all = 1 << 20;
-        let mut followed = 0;
-        let stood: u64 = (1..=all)
-            .filter_map(|number| spawns.spawned(number, 0))
-            .inspect(|_| followed += 1)
-            .sum();
-        assert!(stood <= all && stood > all / 2, "{stood}");
-        assert!(followed < all / 16, "{followed}");
-        assert_eq!(spawns.spawned(spawns.next - 1, 0), None);
+        const ALL: u64 = 1 << 20;
+        for burst in [1, 100, 10_000, ALL] {
+            let mut spawns = Spawns::new(1);
+            let (begin, mut followed, mut stood) = (clock::now(), 0, 0);
+            for number in 1..=ALL {
+                // A burst each 10 ms, with a spawn each 100 ns.
+                let (bursts, place) = (number / burst, number % burst);
+                let now = begin + PERIOD * bursts as u32 + Duration::from_nanos(100) * place as u32;
+                if number >= spawns.next {
+                    stood += spawns.follow(now, number, 0);
+                    followed += 1;
+                }
+            }
+            // The one that was drawn last lies up to twice its mean behind the end.
+            let left = 2 * spawns.one_of();
+            assert!((ALL.saturating_sub(left)..=ALL).contains(&stood), "{burst}: {stood} of {ALL}");
+            let most = if burst == 1 { ALL } else { ALL / 8 };
+            assert!(followed <= most, "{burst}: {followed}");
+            assert_eq!(spawns.spawned(spawns.next - 1, 0), None);
+        }
     }
 }

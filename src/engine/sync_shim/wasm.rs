@@ -4,6 +4,7 @@
 pub(crate) use super::plain::*;
 /// A lock that lives in a static.
 pub(crate) use Mutex as StaticMutex;
+pub(crate) use MutexGuard as StaticMutexGuard;
 use std::sync::PoisonError;
 pub(crate) use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 

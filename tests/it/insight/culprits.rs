@@ -4,10 +4,12 @@ use super::requests::body;
 use crate::support::guard::{guarded, until, workers};
 use liten::insight::{Builder, Server};
 use liten::runtime::{Handle, LocalRuntime, Runtime};
-use liten::sync::{Mutex, RwLock, Semaphore};
+use liten::sync::{Mutex, RwLock, Semaphore, oneshot};
 use liten::task::{LocalSet, block_in_place, spawn_local};
 use liten::time::{Duration, sleep};
+use std::cell::Cell;
 use std::future::pending;
+use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
@@ -123,7 +125,7 @@ fn hold_for_an_hour(runtime: &Runtime) -> u32 {
 /// Reads, and wants to read again behind one that wants to write.
 fn read_twice(runtime: &Runtime) {
     let lock = Arc::new(RwLock::new(()));
-    let (theirs, (go, went)) = (lock.clone(), liten::sync::oneshot::channel::<()>());
+    let (theirs, (go, went)) = (lock.clone(), oneshot::channel::<()>());
     drop(runtime.spawn(async move {
         let _outer = theirs.read().await;
         went.await.unwrap();
@@ -158,9 +160,19 @@ fn what_tasks_have_waited_for_long_is_told_with_its_end() {
             let thread = thread::spawn(move || {
                 let _inside = handle.enter();
                 let set = LocalSet::new();
-                drop(set.spawn_local(sleep(Duration::from_millis(10))));
-                let briefly = liten::time::timeout(Duration::from_millis(1), pending::<()>());
-                handle.block_on(set.run_until(briefly)).unwrap_err();
+                let (wake, woken) = oneshot::channel::<()>();
+                let polled = Rc::new(Cell::new(false));
+                let by_task = polled.clone();
+                drop(set.spawn_local(async move {
+                    by_task.set(true);
+                    woken.await
+                }));
+                handle.block_on(set.run_until(async {
+                    while !polled.get() {
+                        liten::task::yield_now().await;
+                    }
+                }));
+                wake.send(()).unwrap();
                 _ = left.recv();
             });
             (leave, thread)

@@ -478,7 +478,7 @@
 //!
 //! *Tokio internals*:
 //! - **Does a socket that always has data starve the others?** No. A task may complete 128 operations in a
-//!   poll. Then it yields to the tasks that are ready.
+//!   poll, or move some 256 KiB. Then it yields to the tasks that are ready.
 //! - **Are ten sockets in a `join_all` all polled for each packet?** Yes, by a plain join. In a
 //!   [`FuturesUnordered`](crate::future::FuturesUnordered), or in a task each, only the one that was woken.
 //! - **Must one datagram cost two turns of the event loop and a write to a pipe?** No. The thread that

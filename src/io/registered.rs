@@ -49,6 +49,21 @@ use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::task::{Context, Poll, ready};
 
+/// A transfer takes one more unit of the task's budget for each so many bytes: to copy them through a socket
+/// takes the system about as long as a small operation, 0.6 µs, so a full budget is 256 KiB and some 80 µs.
+///
+/// Otherwise a poll that reads or writes blocks of 64 KiB takes milliseconds, and the runtime starts spares,
+/// because ready tasks wait. Measured in bytes of a unit, liten's time and processor per KiB / tokio's, with
+/// two workers on two cores (medians of three):
+///
+/// | bytes | blocks of 1 MiB | both ways | 16 streams |
+/// |---|---|---|---|
+/// | none | 1.09, 1.07 | 1.11, 1.18 | 1.12, 1.11 |
+/// | 4 KiB | 0.91, 0.96 | 1.05, 1.05 | 0.92, 0.95 |
+/// | 2 KiB | 0.97, 1.02 | 1.11, 1.05 | 0.90, 0.93 |
+/// | 1 KiB | 0.92, 0.96 | 1.17, 1.10 | 0.83, 0.85 |
+const BYTES_PER_UNIT: usize = 2 << 10;
+
 /// A source's entry with the driver.
 pub struct Registered {
     registration: Registration,
@@ -260,6 +275,9 @@ impl Registered {
         let (moved, event) = ready!(self.poll_io_event(cx, direction, operation))?;
         if SHORT_TRANSFER_DRAINS && 0 < moved && moved < full.min(MOST_BYTES) {
             self.registration.clear_after_short_transfer(event, direction);
+        }
+        if moved >= BYTES_PER_UNIT {
+            budget::charge(moved / BYTES_PER_UNIT);
         }
         Poll::Ready(Ok(moved))
     }

@@ -1,9 +1,10 @@
 //! The cooperative budget, for futures of one's own: asking, spending, doing without.
 //!
 //! Each poll of a task begins with a budget of operations, 128 at the time of writing. Sockets, timers, join
-//! handles, channels and locks of this crate take one each when they are ready. When none is left they return
-//! `Pending`, and the task yields to others, as by [`yield_now`](super::yield_now()). A leaf future from
-//! elsewhere takes part by [`cooperative`] or [`poll_proceed`].
+//! handles, channels and locks of this crate take one each when they are ready, and streams one more for each
+//! 2 KiB that they move. When none is left they return `Pending`, and the task yields to others, as by
+//! [`yield_now`](super::yield_now()). A leaf future from elsewhere takes part by [`cooperative`] or
+//! [`poll_proceed`].
 
 use crate::engine::task::{budget, current};
 use pin_project_lite::pin_project;

@@ -6,6 +6,8 @@
 //! and at zero the leaf returns `Pending` after asking for another poll. Outside a task nothing is counted.
 //! Leaf futures of other crates, which are also the adapters that this one re-exports, know nothing of it.
 //!
+//! An operation that moves many bytes costs more than one ([`charge`]), because it takes longer.
+//!
 //! An operation that ends `Pending` costs nothing ([`poll_leaf`] gives the unit back). Otherwise a task
 //! that waits for more than 128 things at once could never reach the last of them: each poll would spend
 //! its budget on the first ones and ask for another poll, for ever.
@@ -135,6 +137,16 @@ pub(crate) fn was_refused() -> bool {
 #[inline]
 pub(crate) fn refund() {
     current::set_budget(give_back(current::budget()));
+}
+
+/// Takes more units for an operation that was granted, because it was a large one. The operation itself is
+/// never refused: what a poll may do beyond its budget is bounded by the size of the last operation.
+pub(crate) fn charge(units: usize) {
+    let left = current::budget();
+    if (1..=FULL).contains(&left) {
+        let units = i16::try_from(units).unwrap_or(FULL);
+        current::set_budget((left - units).max(0));
+    }
 }
 
 /// Polls `leaf` within the budget: it costs one unit if it is ready and nothing if it is not.

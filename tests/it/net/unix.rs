@@ -7,6 +7,7 @@ use liten::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use liten::net::{UnixDatagram, UnixListener, UnixSocket, UnixStream};
 #[cfg(target_os = "linux")]
 use liten::runtime::Builder;
+use liten::task::coop::{RestoreOnPending, poll_proceed};
 #[cfg(target_os = "linux")]
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::future::poll_fn;
@@ -50,6 +51,34 @@ fn connecting_takes_part_in_the_budget() {
         assert!(takes_part_in_the_budget(UnixStream::connect(path.0.clone())).await);
         let socket = UnixSocket::new_stream().unwrap();
         assert!(takes_part_in_the_budget(socket.connect(path.0.clone())).await);
+    });
+}
+
+/// What a poll has left of its budget after it has moved many bytes.
+#[test]
+fn a_transfer_of_many_bytes_costs_more_of_the_budget() {
+    fn left() -> usize {
+        let mut cx = Context::from_waker(Waker::noop());
+        let ready =
+            |_: &usize| poll_proceed(&mut cx).map(RestoreOnPending::made_progress).is_ready();
+        (0..).take_while(ready).count()
+    }
+    run(async {
+        let (mut writer, mut reader) = UnixStream::pair().unwrap();
+        for bytes in [1, 2_047, 2_048, 20_000] {
+            let left = liten::spawn(async move {
+                let written = writer.write(&vec![7; bytes]).await.unwrap();
+                let after_write = left();
+                liten::task::yield_now().await;
+                let read = reader.read(&mut vec![0; bytes]).await.unwrap();
+                ((writer, reader), [(written, after_write), (read, left())])
+            });
+            let (pair, moved) = left.await.unwrap();
+            (writer, reader) = pair;
+            for (moved, left) in moved {
+                assert_eq!((moved, left), (bytes, 127 - bytes / 2_048));
+            }
+        }
     });
 }
 

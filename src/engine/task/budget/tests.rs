@@ -132,3 +132,24 @@ fn a_traced_leaf_calls_what_was_told_and_what_is_no_leaf_does_not() {
     super::traced(|_| Poll::Ready(()), || assert!(poll_proceed(&mut cx).is_ready()));
     assert!(poll_proceed(&mut cx).is_ready());
 }
+
+/// What is left after an operation that costs so many more is granted, and the operation itself always is.
+#[test]
+fn a_large_operation_costs_more_than_one() {
+    for (units, left) in [(0, 127), (1, 126), (126, 1), (127, 0), (128, 0), (usize::MAX, 0)] {
+        let (granted, yielded) = poll_of_a_task(|cx| {
+            assert!(poll_proceed(cx).is_ready());
+            charge(units);
+            (0..).take_while(|_| poll_proceed(cx).is_ready()).count()
+        });
+        assert_eq!((granted, yielded), (left, true), "{units}");
+    }
+    charge(1);
+    assert_eq!(current::budget(), UNLIMITED);
+    poll_of_a_task(|cx| {
+        while poll_proceed(cx).is_ready() {}
+        charge(1);
+        let refused = (0..).take_while(|_| poll_proceed(cx).is_pending()).count();
+        assert_eq!(refused, REFUSALS as usize - 1, "a refusal is counted as one");
+    });
+}

@@ -44,18 +44,18 @@ use ::shuttle as model;
 /// Takes a lock that lives in a static, by `try_lock`. `None` if no thread seems to release it: if a thread
 /// of the parent held it when a process was forked, none of the child does.
 ///
-/// The limit is a time. A number of yields would be none: where other threads wait for the core, each of
-/// them may take as long as all of these run.
+/// On a busy machine each attempt may take as long as the threads run that wait for the core. So this is
+/// nothing for what is done often.
 pub(crate) fn lock_unless_lost<G>(try_lock: impl Fn() -> Option<G>) -> Option<G> {
-    /// A holder that has lost its core mostly has it back by then.
-    const LIMIT: std::time::Duration = std::time::Duration::from_millis(20);
+    /// A holder that has lost its core has it back by then.
+    const TRIES: usize = 100;
     let mut locked = try_lock();
-    if locked.is_none() {
-        let begin = std::time::Instant::now();
-        while locked.is_none() && begin.elapsed() < LIMIT {
-            std::thread::yield_now();
-            locked = try_lock();
+    for _ in 0..TRIES {
+        if locked.is_some() {
+            break;
         }
+        std::thread::yield_now();
+        locked = try_lock();
     }
     locked
 }

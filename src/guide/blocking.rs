@@ -36,7 +36,7 @@
 //! one processor. The dump names the tasks and the limit.
 //!
 //! A task that blocks in [`block_in_place`](crate::task::block_in_place) has said so, and gets a spare beside
-//! those by default: at the time of writing up to 48 workers in all, and more on large machines.
+//! those by default, at the time of writing up to 512 of them.
 //!
 //! `LITEN_MAX_SPARE_WORKERS=64` raises the limit without a change of the program. A blocked spare costs the
 //! memory of a thread, and nothing else.

@@ -46,11 +46,15 @@ const SPARES: usize = 16;
 /// of 20 ms and more get as many spares as there may be, and then so many have their memory at the same time.
 const LEAST_SPARES: usize = 4;
 
-/// How many workers there is room for at least, if the program has not set the number of spares: as many as
-/// fill one word of the scheduler's (idle.rs). All but those that there are anyway may be in the place of
-/// workers that block in place. Rejected: 512, as on tokio. The word that each wake looks at would be one of
-/// eleven, and threads of workers stay.
-const SLOTS: usize = 48;
+/// How many workers one word of the scheduler's holds (idle.rs). The workers and the spares that there may be
+/// fill it on all but large machines.
+const WORD: usize = 48;
+
+/// How many workers that block in place may be replaced at a time, if the program has not set the number of
+/// spares: as many as tokio has threads for that by default. The words for them are looked at once they are
+/// used. Rejected: no room but what is left in the first word. A 49th task that blocked until another one
+/// ran then blocked all.
+const REPLACEMENTS: usize = 512;
 
 /// Polls that last this long are reported by default: a request that waits for such a poll is late.
 const SLOW_POLL: Duration = Duration::from_millis(100);
@@ -141,8 +145,8 @@ impl Builder {
         /// Sets how many spare workers may run at a time. 0: none, ever. Default: `LITEN_MAX_SPARE_WORKERS`
         /// if it is set, else one more than there are workers, but 4 at least and 16 at most; never more than
         /// 4096. Unless this is called or the variable is 0, there may be one more for each worker that
-        /// [blocks in place](crate::task::block_in_place): at the time of writing up to 48 workers in all,
-        /// and more on large machines. Without meaning for a runtime without workers.
+        /// [blocks in place](crate::task::block_in_place), at the time of writing for 512 of them. Without
+        /// meaning for a runtime without workers.
         ///
         /// When all workers are busy with long polls (at the time of writing, of 150 µs and more) while other
         /// tasks are ready, the runtime starts a spare worker for those. It leaves tasks that compute and
@@ -364,8 +368,8 @@ impl Builder {
         // A number from the environment is one for tasks that block by mistake. What blocks in place goes on
         // beside those, or else a larger number would leave less room for it.
         let replaces_blocked = self.max_spare_workers.is_none() && set != Some(0);
-        let least = if replaces_blocked { SLOTS } else { 0 };
-        let slots = least.max(max_workers + max_spares);
+        let replacements = if replaces_blocked { REPLACEMENTS } else { 0 };
+        let slots = (max_workers + max_spares + replacements).min(2 * MAX_WORKERS);
         let scheduler = Shared::new(slots, driver.clone());
         let limits = LimitsWatch::new(limits, max_workers);
         let observer = std::sync::Arc::new(Observer::new(self.new_slow_polls(), limits));
@@ -490,7 +494,7 @@ impl Builder {
     fn max_workers(&self, workers: usize, cpus: usize) -> io::Result<usize> {
         match self.max_worker_threads {
             // With the spares they fill one word of the scheduler's (idle.rs) on all but large machines.
-            None => Ok(workers.saturating_mul(2).max(cpus).clamp(SLOTS - SPARES, MAX_WORKERS)),
+            None => Ok(workers.saturating_mul(2).max(cpus).clamp(WORD - SPARES, MAX_WORKERS)),
             Some(0) => Err(invalid("max_worker_threads must not be 0")),
             Some(max) if max > MAX_WORKERS => {
                 Err(invalid(format!("max_worker_threads is {max}, but at most {MAX_WORKERS}")))

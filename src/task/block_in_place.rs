@@ -14,8 +14,7 @@ use crate::runtime::local_thread::refuse_in_local;
 /// workers as there should be are at work; no more than
 /// [`Builder::max_spare_workers`](crate::runtime::Builder::max_spare_workers) of them: when there are as
 /// many, `f` runs all the same, and what is queued waits for a worker that comes back. By default each worker
-/// that blocks in place may have a spare beside those: at the time of writing up to 48 workers in all, and
-/// more on large machines.
+/// that blocks in place may have a spare beside those, at the time of writing up to 512 of them.
 ///
 /// What the task itself does beside this call (the other branches of a `join!` or `select!`) waits until `f`
 /// returns. `f` is in the runtime: it may spawn, and it may call [`Handle::block_on`], which a task otherwise

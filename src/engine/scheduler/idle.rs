@@ -21,7 +21,7 @@
 //! Why no wake is lost although a push wakes no worker while one searches: see scheduler.rs. Models of the
 //! rows: `idle/loom.rs`.
 
-use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
+use crate::engine::sync_shim::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crossbeam_utils::CachePadded;
 
 /// Workers per word.
@@ -122,27 +122,46 @@ impl Search {
 
 #[derive(Debug)]
 pub(crate) struct Idle {
-    /// Each push asks it, so it is not behind a pointer.
-    first: CachePadded<AtomicU64>,
+    first: CachePadded<First>,
     others: Box<[CachePadded<AtomicU64>]>,
+}
+
+/// Each push asks it, so it is not behind a pointer.
+#[derive(Debug)]
+struct First {
+    word: AtomicU64,
+    /// How many of the other words a worker has ever parked in, counted up to the last of these. There may be
+    /// room for hundreds of workers, but a wake looks at no more words than have been used.
+    others: AtomicUsize,
 }
 
 impl Idle {
     pub(crate) fn new(workers: usize) -> Self {
-        let group = || CachePadded::new(AtomicU64::new(0));
-        Self { first: group(), others: (GROUP..workers).step_by(GROUP).map(|_| group()).collect() }
+        let word = || AtomicU64::new(0);
+        let first = First { word: word(), others: AtomicUsize::new(0) };
+        let others = (GROUP..workers).step_by(GROUP).map(|_| CachePadded::new(word())).collect();
+        Self { first: CachePadded::new(first), others }
+    }
+
+    /// The words behind the first one that have been used.
+    #[inline]
+    fn others(&self) -> &[CachePadded<AtomicU64>] {
+        // Ordering: Relaxed. `announce_park` stores it before the bit, and the fences that order a push and
+        // the look at the bit order the push and this look, too.
+        &self.others[..self.first.others.load(Ordering::Relaxed)]
     }
 
     /// The word of a group.
     fn word(&self, group: usize) -> &AtomicU64 {
         match group {
-            0 => &self.first,
+            0 => &self.first.word,
             _ => &self.others[group - 1],
         }
     }
 
     fn words(&self) -> impl Iterator<Item = Word> {
-        let words = std::iter::once(&self.first).chain(&self.others);
+        let others = self.others().iter().map(|word| &**word);
+        let words = std::iter::once(&self.first.word).chain(others);
         // Ordering: Relaxed. The partners are the RMWs on the word, in `change`, `announce_park` and
         // `stop_search`. The caller takes the answer as a hint, or has executed a fence before.
         words.map(|word| Word(word.load(Ordering::Relaxed)))
@@ -157,7 +176,7 @@ impl Idle {
     /// A pusher that may not run what it pushed executes a SeqCst fence between the push and this call.
     #[must_use = "the claimed worker has to be unparked"]
     pub(crate) fn pick(&self, near: usize, avoid: Option<usize>, limit: usize) -> Option<usize> {
-        let count = 1 + self.others.len();
+        let count = 1 + self.others().len();
         let first = near / GROUP;
         (0..count).map(|i| (first + i) % count).find_map(|group| {
             let avoid = avoid.filter(|worker| worker / GROUP == group).map(|worker| worker % GROUP);
@@ -173,7 +192,7 @@ impl Idle {
     pub(crate) fn has_worker_to_wake(&self) -> bool {
         // Ordering: Relaxed, as the load in `change`. Not over `words`, whose chain costs more.
         let has = |group: &AtomicU64| Word(group.load(Ordering::Relaxed)).has_worker_to_wake();
-        has(&self.first) || self.others.iter().any(|group| has(group))
+        has(&self.first.word) || self.others().iter().any(|group| has(group))
     }
 
     /// Claims this very worker if it is parked. The caller unparks it.
@@ -209,6 +228,10 @@ impl Idle {
     ///
     /// The caller executes a SeqCst fence next, then looks, then sleeps.
     pub(crate) fn announce_park(&self, worker: usize, searching: bool) -> LastLook {
+        if worker >= GROUP {
+            // Ordering: Relaxed, see `others`.
+            self.first.others.fetch_max(worker / GROUP, Ordering::Relaxed);
+        }
         let (group, bit) = self.group(worker);
         let delta = (1u64 << bit).wrapping_sub(if searching { SEARCHING_ONE } else { 0 });
         // Ordering: AcqRel as in `change`. (Wrapping: for a searcher the delta is negative; fetch_add wraps.)
@@ -320,6 +343,20 @@ mod tests {
             "and finds none: the other one is not parked yet"
         );
         assert_eq!(idle.announce_park(1, false), LastLook::Everywhere, "so that one looks itself");
+    }
+
+    /// There is room for many, and words in which none has parked are not looked at.
+    #[test]
+    fn words_are_looked_at_from_their_first_use_on() {
+        let idle = Idle::new(1_000);
+        assert_eq!((idle.others.len(), idle.others().len()), (20, 0));
+        assert_eq!(idle.announce_park(10, false), LastLook::Everywhere);
+        assert_eq!(idle.others().len(), 0);
+        assert_eq!(idle.announce_park(100, false), LastLook::Everywhere);
+        assert_eq!((idle.others().len(), idle.parked()), (2, 2));
+        assert_eq!(idle.pick(900, None, usize::MAX), Some(10), "its word is not looked at");
+        assert_eq!(idle.announce_park(60, false), LastLook::Everywhere);
+        assert_eq!((idle.others().len(), idle.has_worker_to_wake()), (2, true));
     }
 
     #[test]

@@ -156,7 +156,7 @@ fn so_many_may_block_in_place_as_there_are_workers_and_spares() {
 
 #[test]
 fn by_default_each_worker_that_blocks_in_place_has_a_spare() {
-    guarded(forty_wait_for_tasks_in_place);
+    guarded(a_hundred_wait_for_tasks_in_place);
 }
 
 #[test]
@@ -164,14 +164,14 @@ fn each_has_a_spare_beside_the_number_that_the_variable_sets() {
     let test =
         "blocking::block_in_place::each_has_a_spare_beside_the_number_that_the_variable_sets";
     guarded(|| {
-        alone_with(test, &[("LITEN_MAX_SPARE_WORKERS", "8")], forty_wait_for_tasks_in_place);
+        alone_with(test, &[("LITEN_MAX_SPARE_WORKERS", "8")], a_hundred_wait_for_tasks_in_place);
     });
 }
 
 /// Each waits for a task that no worker could run if the bound were that of spares for tasks which block
 /// without a word. Programs call `block_on` in as many tasks as there are requests.
-fn forty_wait_for_tasks_in_place() {
-    const TASKS: usize = 40;
+fn a_hundred_wait_for_tasks_in_place() {
+    const TASKS: usize = 100;
     let runtime = Builder::new_multi_thread().worker_threads(2).build().unwrap();
     for _ in 0..3 {
         let barrier = Arc::new(Barrier::new(TASKS));

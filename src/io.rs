@@ -98,6 +98,7 @@ pub(crate) use self::forward::{forward_polls, forward_read, forward_write};
 pub use self::interest::Interest;
 #[doc(hidden)]
 pub use self::registered::Registered;
+pub(crate) use self::registered::charged;
 #[cfg(feature = "futures-io")]
 #[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
 pub use self::{

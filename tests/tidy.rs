@@ -260,6 +260,7 @@ const CLOCK: Confined = Confined {
     words: &["Instant::now", "SystemTime::now", ".elapsed()", "clock::now"],
     homes: &[
         ("src/engine/sync_shim/plain.rs", "the one that is shipped; shuttle has another"),
+        ("src/engine/sync_shim.rs", "how long a lock is waited for that may be lost"),
         (
             "src/engine/sync_shim/native.rs",
             "how long a thread does nothing before it asks for a lock again",

@@ -168,9 +168,9 @@
 //! | in the injector, or by the thread in `block_on` | a parked one, unless a worker is searching |
 //!
 //! A worker is *searching* while it looks into the queues of the others. Only one does so at a time (one per
-//! 48 workers, on large machines). When it has found a task and sees more, it wakes the next worker. So a
-//! burst of tasks wakes one worker after the other, as long as there is something left for the next, and a
-//! single task wakes at most one.
+//! 48 workers). When it has found a task and sees more, it wakes the next worker. So a burst of tasks wakes
+//! one worker after the other, as long as there is something left for the next, and a single task wakes at
+//! most one.
 //!
 //! A wake could be lost at one moment: when a worker has looked at all queues and is about to sleep. Both
 //! sides therefore announce first and look second:

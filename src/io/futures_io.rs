@@ -1,6 +1,6 @@
 //! `AsyncRead` and `AsyncWrite` of futures-io, for `Async<S>`.
 
-use super::{Async, forward_read, forward_write};
+use super::{Async, charged, forward_read, forward_write};
 use crate::engine::driver::readiness::Direction;
 use futures_io::{AsyncRead, AsyncWrite};
 use mio::event::Source;
@@ -18,7 +18,7 @@ where
         cx: &mut Context<'_>,
         buf: &mut [u8],
     ) -> Poll<io::Result<usize>> {
-        self.poll_io(cx, Direction::Read, |mut source| source.read(buf))
+        self.poll_io(cx, Direction::Read, |mut source| source.read(buf)).map_ok(charged)
     }
 
     fn poll_read_vectored(
@@ -26,7 +26,7 @@ where
         cx: &mut Context<'_>,
         bufs: &mut [IoSliceMut<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.poll_io(cx, Direction::Read, |mut source| source.read_vectored(bufs))
+        self.poll_io(cx, Direction::Read, |mut source| source.read_vectored(bufs)).map_ok(charged)
     }
 }
 
@@ -40,7 +40,7 @@ where
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.poll_io(cx, Direction::Write, |mut source| source.write(buf))
+        self.poll_io(cx, Direction::Write, |mut source| source.write(buf)).map_ok(charged)
     }
 
     fn poll_write_vectored(
@@ -48,7 +48,7 @@ where
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.poll_io(cx, Direction::Write, |mut source| source.write_vectored(bufs))
+        self.poll_io(cx, Direction::Write, |mut source| source.write_vectored(bufs)).map_ok(charged)
     }
 
     /// Flushes `S`, which waits for room only if `S` says that it has to.

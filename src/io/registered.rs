@@ -53,10 +53,11 @@ use std::task::{Context, Poll, ready};
 /// takes the system about as long as a small operation, 0.6 µs, so a full budget is 256 KiB and some 80 µs.
 ///
 /// Otherwise a poll that reads or writes blocks of 64 KiB takes milliseconds, and the runtime starts spares,
-/// because ready tasks wait. Measured in bytes of a unit, liten's time and processor per KiB / tokio's, with
-/// two workers on two cores (medians of three):
+/// because ready tasks wait. liten's time and processor per KiB / tokio's, with two workers on two cores
+/// (medians of three; the differences between the last three rows are noise). 2 KiB is the largest with which
+/// such a poll stays below the length at which polls count as long.
 ///
-/// | bytes | blocks of 1 MiB | both ways | 16 streams |
+/// | bytes of a unit | blocks of 1 MiB | both ways | 16 streams |
 /// |---|---|---|---|
 /// | none | 1.09, 1.07 | 1.11, 1.18 | 1.12, 1.11 |
 /// | 4 KiB | 0.91, 0.96 | 1.05, 1.05 | 0.92, 0.95 |
@@ -276,10 +277,7 @@ impl Registered {
         if SHORT_TRANSFER_DRAINS && 0 < moved && moved < full.min(MOST_BYTES) {
             self.registration.clear_after_short_transfer(event, direction);
         }
-        if moved >= BYTES_PER_UNIT {
-            budget::charge(moved / BYTES_PER_UNIT);
-        }
-        Poll::Ready(Ok(moved))
+        Poll::Ready(Ok(charged(moved)))
     }
 
     fn poll_io_event<R>(
@@ -352,6 +350,14 @@ impl Registered {
 }
 
 impl_debug!([] Registered, "Registered");
+
+/// Takes more of the task's budget for a transfer of so many bytes.
+pub(crate) fn charged(moved: usize) -> usize {
+    if moved >= BYTES_PER_UNIT {
+        budget::charge(moved / BYTES_PER_UNIT);
+    }
+    moved
+}
 
 fn would_block<R>(result: &io::Result<R>) -> bool {
     result.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock)

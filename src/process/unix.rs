@@ -13,6 +13,8 @@ pub(super) use self::pipe::{Input, Output};
 use self::pidfd::{Exit, try_wait as try_wait_through};
 #[cfg(not(target_os = "linux"))]
 use self::sigchld::Exit;
+use crate::engine::ended::is_rt_shutdown_err;
+use crate::runtime::context;
 use nix::libc;
 use std::io;
 use std::process::{Child, ExitStatus};
@@ -73,7 +75,24 @@ impl Process {
         Ok(self.status)
     }
 
+    /// If the runtime that has told of the end so far has ended, and this is called in another one, that one
+    /// tells from now on.
     pub(super) fn poll_wait(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<ExitStatus>> {
+        match ready!(self.poll_here(cx)) {
+            Err(error) if is_rt_shutdown_err(&error) && context::is_inside() => {
+                match self.exit.moved(&self.child) {
+                    Ok(exit) => self.exit = exit,
+                    // This runtime has ended, too, or there is no descriptor left.
+                    Err(_) => return Poll::Ready(Err(error)),
+                }
+                self.poll_here(cx)
+            }
+            result => Poll::Ready(result),
+        }
+    }
+
+    /// As [`poll_wait`](Self::poll_wait), by the runtime that has told of the end so far.
+    fn poll_here(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<ExitStatus>> {
         if let Some(status) = self.status {
             return Poll::Ready(Ok(status));
         }
@@ -85,7 +104,11 @@ impl Process {
     }
 
     /// No caller wants to know how it ends, but it must not stay in the system's table.
-    pub(super) fn abandon(self) {
-        orphan::adopt(self);
+    pub(super) fn abandon(mut self) {
+        // One that has ended is reaped at once: the runtime may not fetch the event before its next call of
+        // `block_on`.
+        if !matches!(self.try_wait(), Ok(Some(_))) {
+            orphan::adopt(self);
+        }
     }
 }

@@ -47,11 +47,11 @@ const SPARES: usize = 16;
 const LEAST_SPARES: usize = 4;
 
 /// How many workers one word of the scheduler's holds (idle.rs). The workers and the spares that there may be
-/// fill it on all but large machines.
+/// without those that replace others fill it on all but large machines.
 const WORD: usize = 48;
 
 /// How many workers that block in place may be replaced at a time, if the program has not set the number of
-/// spares: as many as tokio has threads for that by default. The words for them are looked at once they are
+/// spares; more if it lets the blocking pool have more threads. As many as on tokio. The words for them are looked at once they are
 /// used. Rejected: no room but what is left in the first word. A 49th task that blocked until another one
 /// ran then blocked all.
 const REPLACEMENTS: usize = 512;
@@ -368,7 +368,10 @@ impl Builder {
         // A number from the environment is one for tasks that block by mistake. What blocks in place goes on
         // beside those, or else a larger number would leave less room for it.
         let replaces_blocked = self.max_spare_workers.is_none() && set != Some(0);
-        let replacements = if replaces_blocked { REPLACEMENTS } else { 0 };
+        let replacements = match replaces_blocked {
+            true => self.max_blocking_threads.clamp(REPLACEMENTS, MAX_WORKERS),
+            false => 0,
+        };
         let slots = (max_workers + max_spares + replacements).min(2 * MAX_WORKERS);
         let scheduler = Shared::new(slots, driver.clone());
         let limits = LimitsWatch::new(limits, max_workers);

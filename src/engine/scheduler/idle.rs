@@ -130,8 +130,8 @@ pub(crate) struct Idle {
 #[derive(Debug)]
 struct First {
     word: AtomicU64,
-    /// How many of the other words a worker has ever parked in, counted up to the last of these. There may be
-    /// room for hundreds of workers, but a wake looks at no more words than have been used.
+    /// The highest of the other words in which a worker has ever parked. 0: in none of them. There may be room
+    /// for hundreds of workers, but a wake looks at no more words than have been used.
     others: AtomicUsize,
 }
 
@@ -192,7 +192,10 @@ impl Idle {
     pub(crate) fn has_worker_to_wake(&self) -> bool {
         // Ordering: Relaxed, as the load in `change`. Not over `words`, whose chain costs more.
         let has = |group: &AtomicU64| Word(group.load(Ordering::Relaxed)).has_worker_to_wake();
-        has(&self.first.word) || self.others().iter().any(|group| has(group))
+        let any_other = || self.others().iter().any(|group| has(group));
+        // Asked first, because there mostly are none: then the slice needs no check of its bounds.
+        let others = self.first.others.load(Ordering::Relaxed);
+        has(&self.first.word) || (others != 0 && any_other())
     }
 
     /// Claims this very worker if it is parked. The caller unparks it.
@@ -228,8 +231,8 @@ impl Idle {
     ///
     /// The caller executes a SeqCst fence next, then looks, then sleeps.
     pub(crate) fn announce_park(&self, worker: usize, searching: bool) -> LastLook {
-        if worker >= GROUP {
-            // Ordering: Relaxed, see `others`.
+        // Asked first: each push reads the line. Ordering: Relaxed for both, see `others`.
+        if self.first.others.load(Ordering::Relaxed) < worker / GROUP {
             self.first.others.fetch_max(worker / GROUP, Ordering::Relaxed);
         }
         let (group, bit) = self.group(worker);
@@ -354,7 +357,7 @@ mod tests {
         assert_eq!(idle.others().len(), 0);
         assert_eq!(idle.announce_park(100, false), LastLook::Everywhere);
         assert_eq!((idle.others().len(), idle.parked()), (2, 2));
-        assert_eq!(idle.pick(900, None, usize::MAX), Some(10), "its word is not looked at");
+        assert_eq!(idle.pick(900, None, usize::MAX), Some(10), "the search begins elsewhere");
         assert_eq!(idle.announce_park(60, false), LastLook::Everywhere);
         assert_eq!((idle.others().len(), idle.has_worker_to_wake()), (2, true));
     }

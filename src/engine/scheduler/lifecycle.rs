@@ -486,8 +486,8 @@ impl Shared {
         started
     }
 
-    /// Asks all spare workers to leave. Their threads rest from then on.
-    pub(super) fn retire_spares(&self) {
+    /// Asks all workers but the first `needed` and the regular ones to leave. Their threads rest from then on.
+    pub(super) fn retire_spares(&self, needed: usize) {
         let Some(threads) = self.threads.try_lock() else {
             return;
         };
@@ -495,7 +495,7 @@ impl Shared {
             return;
         }
         let stayed = self.size.staying();
-        self.size.set_staying(self.size.regular());
+        self.size.set_staying(self.size.regular().max(needed.min(stayed)));
         drop(threads);
         self.unpark_surplus(stayed);
     }
@@ -520,7 +520,7 @@ fn worker_thread(shared: &Arc<Shared>, index: usize) {
         shared.slots.get(index).note_thread();
         let worker = Worker::new(shared.clone(), index);
         shared.slots.get(index).activate(worker.parker().unparker());
-        shared.slots.raise(index + 1);
+        shared.slots.raise(index);
         let role = Role::Worker(worker);
         let Role::Worker(worker) = &role else { unreachable!("just made") };
         let after = play(&role, || work_until_surplus(shared, worker, index));
@@ -561,6 +561,11 @@ fn rest(shared: &Arc<Shared>, index: usize, parker: &Parker) -> ControlFlow<()> 
         return ControlFlow::Continue(());
     }
     threads.occupied[index] = false;
+    // The worker has given up its queues, and empties its channel no more: a thread that queues a task there
+    // from now on moves it on.
+    shared
+        .slots
+        .lower(threads.occupied.iter().rposition(|&occupied| occupied).map_or(0, |it| it + 1));
     shared.slots.get(index).note_rest();
     // The runtime is open: if it was the last one, there is nothing to drain.
     let _ = shared.size.count_out();

@@ -28,7 +28,7 @@ pub(crate) fn scheduler(workers: usize) -> Arc<Shared> {
 pub(crate) fn worker(shared: &Arc<Shared>, index: usize) -> Worker {
     let worker = Worker::new(shared.clone(), index);
     shared.slots.get(index).activate(worker.parker().unparker());
-    shared.slots.raise(index + 1);
+    shared.slots.raise(index);
     worker
 }
 

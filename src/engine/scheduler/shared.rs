@@ -117,17 +117,22 @@ impl Shared {
     /// Whether a thief would find a task that has been woken or spawned. For the moments when it matters: it
     /// executes fences.
     pub(super) fn has_ready(&self) -> bool {
-        !self.queues.injector.is_empty() || self.used_slots().any(Slot::has_ready)
+        !self.queues.injector.is_empty() || self.occupied_slots().any(Slot::has_ready)
     }
 
     /// Whether a thief would find a task that has yielded. As for `has_ready`.
     pub(super) fn has_yielded(&self) -> bool {
-        !self.queues.yielded.is_empty() || self.used_slots().any(Slot::has_yielded)
+        !self.queues.yielded.is_empty() || self.occupied_slots().any(Slot::has_yielded)
     }
 
     /// Whether anything is queued.
     pub(super) fn has_work(&self) -> bool {
         self.has_ready() || self.has_yielded()
+    }
+
+    /// The slots in which there may be tasks.
+    fn occupied_slots(&self) -> impl Iterator<Item = &Slot> {
+        (0..self.slots.occupied()).map(|index| self.slots.get(index))
     }
 
     fn used_slots(&self) -> impl Iterator<Item = &Slot> {
@@ -551,7 +556,7 @@ mod tests {
     #[test]
     fn an_entry_is_of_another_position_in_each_poll_and_after_it() {
         let shared = Shared::new(1, Driver::new(1).unwrap());
-        shared.slots.raise(1);
+        shared.slots.raise(0);
         let slot = shared.slots.get(0);
         let entry = || shared.worker_entries().next().unwrap().1;
         assert!(!entry().has_thread);

@@ -41,8 +41,12 @@ pub(super) struct Slots {
     /// before anything is done in it: a thread that goes through all slots, and has to see what was done,
     /// sees the slot, too.
     slots: Box<[OnceLock<Arc<CachePadded<Slot>>>]>,
-    /// One above the highest slot that was ever active: where thieves stop.
+    /// One above the highest slot that was ever active.
     high: AtomicUsize,
+    /// One above the highest slot with a thread that works: where thieves stop. It falls under the lock of
+    /// the threads, when the thread there rests and its queues are empty. Many threads may have worked at a
+    /// time, each in the place of one that blocks, and those that come later are not to look at all slots.
+    occupied: AtomicUsize,
 }
 
 pub(super) struct Slot {
@@ -131,7 +135,7 @@ impl Slots {
     pub(super) fn new(workers: usize) -> Self {
         assert!(workers <= 2 * MAX_WORKERS, "the builder checks this");
         let slots = (0..workers).map(|_| made_later(Slot::new_arc)).collect();
-        Self { slots, high: AtomicUsize::new(0) }
+        Self { slots, high: AtomicUsize::new(0), occupied: AtomicUsize::new(0) }
     }
 
     /// How many slots there are.
@@ -159,15 +163,35 @@ impl Slots {
         self.slots.iter().filter_map(OnceLock::get).map(|slot| &***slot)
     }
 
-    /// How many slots a thief has to look at.
+    /// How many slots have had a worker.
     pub(super) fn high(&self) -> usize {
         // Ordering: Acquire pairs with `raise`: below this index the stealers are set.
         self.high.load(Ordering::Acquire)
     }
 
-    pub(super) fn raise(&self, high: usize) {
+    /// How many slots a thief has to look at.
+    ///
+    /// A thief that parks executes a SeqCst fence before it asks, and a worker that relies on it executes one
+    /// between its push and its look at the parked ones. It has raised the number before. So if the thief does
+    /// not see the slot, the worker sees the thief.
+    #[inline]
+    pub(super) fn occupied(&self) -> usize {
+        // Ordering: Acquire, as in `high`.
+        self.occupied.load(Ordering::Acquire)
+    }
+
+    /// A worker is active in slot `index`.
+    pub(super) fn raise(&self, index: usize) {
         // Ordering: Release, see `high`.
-        self.high.fetch_max(high, Ordering::Release);
+        self.high.fetch_max(index + 1, Ordering::Release);
+        self.occupied.fetch_max(index + 1, Ordering::Release);
+    }
+
+    /// No thread works in the slots from `occupied` on, or is about to. Under the lock of the threads, so that
+    /// none is called back meanwhile: it raises the number again afterwards.
+    pub(super) fn lower(&self, occupied: usize) {
+        // Ordering: Release, see `high`.
+        self.occupied.store(occupied, Ordering::Release);
     }
 }
 

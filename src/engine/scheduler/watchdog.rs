@@ -13,7 +13,7 @@
 //! | `WakePeer` | wakes a parked worker, which finds the tasks as a thief |
 //! | `Rescue` | one worker that moves takes what is queued at the stalled ones, at its next look for work |
 //! | `AddSpare` | calls back the thread that rests in the slot behind the others, or starts it: a *spare* |
-//! | `RetireSpares` | asks all spares to leave, as surplus workers: their threads rest (lifecycle.rs) |
+//! | `RetireSpares` | asks the spares that replace no worker to leave: their threads rest (lifecycle.rs) |
 //! | `ReportBlocked` | tells the probe (probe.rs) of the poll |
 //! | `Drain` | starts a thread that drops the tasks of a closed runtime (lifecycle.rs) |
 //!
@@ -199,6 +199,8 @@ enum AfterSeat {
 struct WatchdogThread {
     parker: Parker,
     history: History,
+    /// How many slots the last look had to look at.
+    occupied: usize,
     /// Kept for its memory.
     workers: Vec<WorkerSnapshot>,
     orders: Vec<Order>,
@@ -238,6 +240,7 @@ impl WatchdogThread {
         Self {
             parker,
             history: History::new(workers, shared.driver.attendance(), now),
+            occupied: 0,
             workers: Vec::with_capacity(workers),
             orders: Vec::with_capacity(ORDERS_PER_WORKER * workers + ORDERS),
             looked: now,
@@ -288,8 +291,10 @@ impl WatchdogThread {
         self.looked = now;
         self.brake(shared, now);
         let (regular, staying) = (shared.size.regular(), shared.size.staying());
-        let slots =
-            (0..shared.slots.high().max(staying)).map(|index| (index, shared.slots.get(index)));
+        // Also those of the last look, so that each that has left since is seen to be idle.
+        let occupied = shared.slots.occupied().max(staying);
+        let looked_at = occupied.max(std::mem::replace(&mut self.occupied, occupied));
+        let slots = (0..looked_at).map(|index| (index, shared.slots.get(index)));
         self.workers.clear();
         self.workers.extend(slots.map(|(index, slot)| WorkerSnapshot {
             progress: slot.progress(),
@@ -410,7 +415,7 @@ impl WatchdogThread {
                         self.history.spare_failed(now);
                     }
                 }
-                Order::RetireSpares => shared.retire_spares(),
+                Order::RetireSpares(needed) => shared.retire_spares(needed),
                 Order::Drain => shared.start_drainer(),
                 Order::ReportBlocked(index) => {
                     if let Some(probe) = shared.probe.get() {

@@ -47,6 +47,7 @@ use crate::engine::sync_shim::Mutex;
 use crate::engine::task::JoinHandle;
 use crate::fs::{AtShutdown, not_made, start};
 use crate::io::wait;
+use crate::runtime::context;
 use std::fs::File;
 use std::future::Future;
 use std::io::{self, ErrorKind, Seek, SeekFrom};
@@ -369,6 +370,10 @@ impl Traffic {
             self.report()?;
             if !shared.has_unwritten() {
                 return Poll::Ready(Ok(()));
+            }
+            if !context::is_inside() {
+                let text = "bytes are left that could not be written; flush the file in a runtime";
+                return Poll::Ready(Err(io::Error::other(text)));
             }
             self.start_write(shared)?;
         }

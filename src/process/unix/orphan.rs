@@ -55,7 +55,7 @@ impl Orphan {
         let polled = process.as_mut().map(|process| {
             // Not as part of any task's turn: without this it would be charged to a task that happens to drop
             // a child.
-            budget::unlimited(|| process.poll_wait(&mut Context::from_waker(&waker)))
+            budget::unlimited(|| process.poll_here(&mut Context::from_waker(&waker)))
         });
         let ended = match polled {
             Some(Poll::Ready(result)) => process.take().map(|process| (process, result)),

@@ -47,6 +47,17 @@ impl Exit {
         }
     }
 
+    /// For the same child, by the current runtime.
+    pub(super) fn moved(&self, child: &Child) -> io::Result<Self> {
+        match self {
+            Self::Signal(exit) => exit.moved(child).map(Self::Signal),
+            Self::Descriptor(fd) => {
+                let fd = fd.get_ref().as_fd().try_clone_to_owned()?;
+                Async::with_interest(Fd::new(fd), Interest::READABLE).map(Self::Descriptor)
+            }
+        }
+    }
+
     pub(super) fn kill(&self, child: &mut Child) -> io::Result<()> {
         match self {
             Self::Signal(exit) => exit.kill(child),

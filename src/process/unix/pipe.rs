@@ -1,7 +1,7 @@
 //! Unix: the pipes to a child, as sources of the driver.
 
 use crate::engine::driver::readiness::Direction;
-use crate::io::{Async, Interest};
+use crate::io::{Async, Interest, charged};
 use mio::unix::pipe::{Receiver, Sender};
 use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -27,7 +27,7 @@ impl Input {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.0.poll_io(cx, Direction::Write, |mut pipe| pipe.write(buf))
+        self.0.poll_io(cx, Direction::Write, |mut pipe| pipe.write(buf)).map_ok(charged)
     }
 
     pub(in crate::process) fn poll_write_vectored(
@@ -35,7 +35,7 @@ impl Input {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.0.poll_io(cx, Direction::Write, |mut pipe| pipe.write_vectored(bufs))
+        self.0.poll_io(cx, Direction::Write, |mut pipe| pipe.write_vectored(bufs)).map_ok(charged)
     }
 
     /// Nothing to do: what is written is with the operating system already.
@@ -57,7 +57,7 @@ impl Output {
         cx: &mut Context<'_>,
         buf: &mut [u8],
     ) -> Poll<io::Result<usize>> {
-        self.0.poll_io(cx, Direction::Read, |mut pipe| pipe.read(buf))
+        self.0.poll_io(cx, Direction::Read, |mut pipe| pipe.read(buf)).map_ok(charged)
     }
 }
 

@@ -14,6 +14,11 @@ impl Exit {
         signal(SignalKind::child()).map(Self)
     }
 
+    /// For the same child, by the current runtime.
+    pub(super) fn moved(&self, child: &Child) -> io::Result<Self> {
+        Self::of(child)
+    }
+
     pub(super) fn kill(&self, child: &mut Child) -> io::Result<()> {
         child.kill()
     }

@@ -12,7 +12,9 @@ use liten::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt, SeekFrom};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::io::ErrorKind;
 use std::path::Path;
+use std::pin::pin;
 use std::process::Stdio;
+use std::task::{Context, Poll, Waker};
 
 /// Files may have so many bytes, and no more.
 fn with_room(bytes: u64) {
@@ -59,6 +61,25 @@ fn no_call_says_ok_while_bytes_are_not_written() {
                 assert_eq!(result.unwrap_err().kind(), ErrorKind::StorageFull);
             }
         }
+    });
+}
+
+#[test]
+fn bytes_that_are_left_are_an_error_of_a_flush_outside_a_runtime() {
+    guarded(|| {
+        let pool = pool(1);
+        let mut full = pool.block_on(async {
+            let mut full = File::options().write(true).open("/dev/full").await.unwrap();
+            full.write_all(b"x").await.unwrap();
+            assert_eq!(full.flush().await.unwrap_err().kind(), ErrorKind::StorageFull);
+            full
+        });
+        let mut outside = pin!(full.flush());
+        let polled = outside.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let Poll::Ready(Err(error)) = polled else { panic!("{polled:?}") };
+        assert!(error.to_string().contains("flush the file in a runtime"), "{error}");
+        let inside = pool.block_on(outside);
+        assert_eq!(inside.unwrap_err().kind(), ErrorKind::StorageFull);
     });
 }
 

@@ -10,12 +10,13 @@ use liten::future::join_all;
 use liten::io::{AsyncReadExt, AsyncWriteExt};
 use liten::join;
 use liten::process::{Child, Command};
-use liten::runtime::{Builder, LocalRuntime, Runtime};
+use liten::runtime::{Builder, LocalRuntime, Runtime, is_rt_shutdown_err};
 use liten::time::timeout;
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::pin::pin;
 use std::process::Stdio;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 fn shell(script: &str) -> Command {
@@ -277,20 +278,38 @@ fn outlives_its_runtime() {
     let (id, stdin_of_dropped) = (dropped.id().unwrap(), dropped.stdin.take());
     drop(dropped);
     assert!(state(id).is_some());
-    let waiting = second.spawn(async move {
-        let error = child.wait().await.unwrap_err();
-        (child, error)
-    });
+    let mut other = start(&first, "read line; exit 7");
+    let stdin_of_other = other.stdin.take();
+    // One waits already when the runtime ends, and one begins afterwards.
+    let waiting = second.spawn(async move { child.wait().await });
     drop(first);
-    let (mut child, error) = second.block_on(bounded(waiting)).unwrap();
-    assert_eq!(error.kind(), ErrorKind::Other, "{error}");
-    drop(stdin);
-    until(|| child.try_wait().unwrap().is_some());
-    assert_eq!(second.block_on(bounded(child.wait())).unwrap().code(), Some(6));
+    let outside = pin!(other.wait()).poll(&mut Context::from_waker(Waker::noop()));
+    let Poll::Ready(Err(error)) = outside else { panic!("not in a runtime: {outside:?}") };
+    assert!(is_rt_shutdown_err(&error), "{error}");
+    drop((stdin, stdin_of_other));
+    assert_eq!(second.block_on(bounded(waiting)).unwrap().unwrap().code(), Some(6));
+    assert_eq!(second.block_on(bounded(other.wait())).unwrap().code(), Some(7));
 
     // No task is told of its end any more, and it leaves nothing all the same.
     drop(stdin_of_dropped);
     until(|| state(id).is_none());
+}
+
+/// It has ended before it is dropped, and its runtime has no thread that would fetch the event.
+fn is_reaped_by_its_drop() {
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let (child, stdin) = runtime.block_on(async {
+        let mut child = shell("read line").stdin(Stdio::piped()).spawn().unwrap();
+        let stdin = child.stdin.take();
+        // Its waker is with the driver then.
+        assert!(poll_once(&mut pin!(child.wait())).await.is_none());
+        (child, stdin)
+    });
+    let id = child.id().unwrap();
+    drop(stdin);
+    until(|| state(id).as_deref() == Some("Z"));
+    drop(child);
+    assert_eq!(state(id), None);
 }
 
 /// Nothing happens afterwards that has to do with children.
@@ -459,6 +478,7 @@ bodies! {
     is_waited_for_again_after_giving_up
     writes_into_the_next_one
     outlives_its_runtime
+    is_reaped_by_its_drop
     leaves_nothing_when_the_end_of_its_runtime_kills_it
     leaves_nothing_when_it_is_killed_after_its_runtime
     is_waited_for_in_other_runtimes

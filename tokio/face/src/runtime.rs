@@ -93,11 +93,7 @@ impl Runtime {
     ) -> Self {
         let handle = Handle::from_inner(runtime.handle().clone());
         let _entry = Entry::new(handle.id(), disabled);
-        let check = DropCheck {
-            is_waived: false,
-            #[cfg(tokio_unstable)]
-            extras: _extras.extras().clone(),
-        };
+        let check = DropCheck::new(&_extras);
         Self { check, runtime, handle, _entry, _extras }
     }
 
@@ -162,10 +158,7 @@ impl Runtime {
     ///
     /// Panics in async code, unless nothing is waited for.
     pub fn shutdown_timeout(self, duration: Duration) {
-        self.check.end();
-        if duration.is_zero() {
-            self.check.waive();
-        }
+        self.check.end_within(duration);
         self.runtime.shutdown_timeout(duration);
     }
 
@@ -191,6 +184,21 @@ struct DropCheck {
 }
 
 impl DropCheck {
+    fn new(_extras: &Extras) -> Self {
+        Self {
+            is_waived: false,
+            #[cfg(tokio_unstable)]
+            extras: _extras.extras().clone(),
+        }
+    }
+
+    /// The runtime ends and waits so long for its threads: panics now where it must not wait.
+    fn end_within(self, duration: Duration) {
+        if duration.is_zero() {
+            self.waive();
+        }
+    }
+
     fn waive(mut self) {
         self.is_waived = true;
     }

@@ -9,7 +9,7 @@
 //! | all workers stalled for 1 ms × 2^spares (16 ms at most) | ready tasks wait | `AddSpare` |
 //! | all regular workers slow, lately for [`SLOW_FOR`], no spare | ready tasks wait | `AddSpare` |
 //! | all workers stalled, the regular ones for [`YIELDED_AFTER`] | what yielded waits | `AddSpare` |
-//! | spares, and for [`RETIRE_AFTER`] a regular worker was not slow | none blocks in place | `RetireSpares` |
+//! | for [`RETIRE_AFTER`] a regular worker was not slow | some spares replace no blocked one | `RetireSpares` |
 //! | all regular workers stalled for [`REPORT_AFTER`] | tasks wait, or spares run | `ReportBlocked` once |
 //! | all workers stalled for [`DRAIN_AFTER`], or blocked in place | the runtime is closed | `Drain` |
 //!
@@ -161,7 +161,8 @@ pub(super) enum Order {
     /// Tell one worker that moves to take what is queued at those that do not.
     Rescue,
     AddSpare,
-    RetireSpares,
+    /// Ask all workers but so many to leave.
+    RetireSpares(usize),
     /// This worker's poll blocks it, and no regular worker is free.
     ReportBlocked(usize),
     /// Let another thread drop the tasks that are left, because no worker does.
@@ -400,9 +401,9 @@ impl History {
             return needed.then_some(Order::AddSpare);
         }
         let easy = *self.easy.get_or_insert(snapshot.now);
-        let blocked = snapshot.workers[..snapshot.staying].iter().any(|seen| seen.blocked_in_place);
-        let unneeded = snapshot.staying > snapshot.regular && !blocked;
-        (unneeded && passed(easy, RETIRE_AFTER)).then_some(Order::RetireSpares)
+        let needed = needed(snapshot);
+        let is_over = needed < snapshot.staying && passed(easy, RETIRE_AFTER);
+        is_over.then_some(Order::RetireSpares(needed))
     }
 
     /// Whether no spare serves the ready tasks that wait while the regular workers are slow: there is no
@@ -454,6 +455,15 @@ impl History {
             }
         }
     }
+}
+
+/// How many of the first workers stay: all that block in place, and as many as there should be that do not. A
+/// worker that leaves while it blocks would be missing: its slot counts, but no thread can be started there.
+fn needed(snapshot: &Snapshot<'_>) -> usize {
+    let staying = &snapshot.workers[..snapshot.staying];
+    let blocked = staying.iter().filter(|seen| seen.blocked_in_place).count();
+    let last = staying.iter().rposition(|seen| seen.blocked_in_place);
+    (snapshot.regular + blocked).max(last.map_or(0, |last| last + 1)).min(snapshot.staying)
 }
 
 /// Whether a worker that is about to block in place needs a spare in its place: no worker is parked, and

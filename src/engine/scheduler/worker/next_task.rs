@@ -298,8 +298,8 @@ impl Worker {
     #[cold]
     pub(super) fn rescue(&self) -> bool {
         let (mut came, mut is_left) = (false, false);
-        let high = self.shared.slots.high();
-        for index in (0..high).filter(|&index| index != self.own.index) {
+        let slots = self.shared.slots.occupied();
+        for index in (0..slots).filter(|&index| index != self.own.index) {
             let slot = self.shared.slots.get(index);
             let stall = slot.stall();
             if stall == Stall::None && !slot.is_blocked_in_place() {
@@ -363,15 +363,15 @@ impl Worker {
     /// One round over the other workers from a random start for tasks that are ready, then one for tasks that
     /// have yielded.
     pub(super) fn steal(&self) -> Option<Hot> {
-        let high = self.shared.slots.high();
-        if high <= 1 {
+        let slots = self.shared.slots.occupied();
+        if slots <= 1 {
             // There are no others.
             return None;
         }
-        let start = self.rng.borrow_mut().below(high);
-        let ready = self.first_of_others(start, high, |victim| self.steal_ready(victim));
+        let start = self.rng.borrow_mut().below(slots);
+        let ready = self.first_of_others(start, slots, |victim| self.steal_ready(victim));
         let yielded = || {
-            self.first_of_others(start, high, |victim| {
+            self.first_of_others(start, slots, |victim| {
                 victim.yielded()?.steal_into(&self.own.yielded)
             })
         };
@@ -381,17 +381,17 @@ impl Worker {
         Some(task)
     }
 
-    /// What `take` finds first in the slots of the others, of which there are `high` with the own one.
+    /// What `take` finds first in the slots of the others, of which there are `slots` with the own one.
     fn first_of_others(
         &self,
         start: usize,
-        high: usize,
+        slots: usize,
         take: impl Fn(&Slot) -> Option<Hot>,
     ) -> Option<Hot> {
         // No adapters of iterators: a worker is here before each sleep, and in a debug build each of them is
         // a call for each victim.
-        for i in 0..high {
-            let victim = (start + i) % high;
+        for i in 0..slots {
+            let victim = (start + i) % slots;
             if victim != self.own.index {
                 let task = take(self.shared.slots.get(victim));
                 if task.is_some() {

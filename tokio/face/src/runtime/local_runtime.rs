@@ -1,7 +1,7 @@
 //! `LocalRuntime`: liten's, with tokio's signatures.
 
 use super::disabled::{Disabled, Entry};
-use super::{context, Builder, EnterGuard, Extras, Handle, RuntimeMetrics};
+use super::{context, Builder, DropCheck, EnterGuard, Extras, Handle, RuntimeMetrics};
 use crate::spawning::{blocked_on, blocking, spawned};
 use liten::task::JoinHandle;
 use std::future::Future;
@@ -21,6 +21,7 @@ pub struct LocalOptions {
 /// A runtime that stays on its thread, with tasks that may be `!Send`.
 #[derive(Debug)]
 pub struct LocalRuntime {
+    check: DropCheck,
     runtime: liten::runtime::LocalRuntime,
     handle: Handle,
     _entry: Entry,
@@ -44,7 +45,8 @@ impl LocalRuntime {
     ) -> Self {
         let handle = Handle::from_inner(runtime.handle().clone());
         let _entry = Entry::new(handle.id(), disabled);
-        Self { runtime, handle, _entry, _extras }
+        let check = DropCheck::new(&_extras);
+        Self { check, runtime, handle, _entry, _extras }
     }
 
     /// Returns the handle of the runtime.
@@ -89,12 +91,18 @@ impl LocalRuntime {
     }
 
     /// Ends the runtime, and waits so long for its threads.
+    ///
+    /// # Panics
+    ///
+    /// Panics in async code, unless nothing is waited for.
     pub fn shutdown_timeout(self, duration: Duration) {
+        self.check.end_within(duration);
         self.runtime.shutdown_timeout(duration);
     }
 
     /// Ends the runtime without waiting for its threads.
     pub fn shutdown_background(self) {
+        self.check.waive();
         self.runtime.shutdown_background();
     }
 

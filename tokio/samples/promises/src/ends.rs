@@ -2,17 +2,59 @@
 
 use crate::current_thread;
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::process::Command;
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, LocalRuntime};
 use tokio::sync::watch;
 use tokio::task::yield_now;
 
 pub(crate) fn keep_all() {
     a_child_that_the_end_of_its_runtime_kills_leaves_nothing();
     a_value_can_be_borrowed_twice_while_a_sender_waits();
+    a_child_outlives_the_runtime_that_has_started_it();
+    a_local_runtime_that_would_block_async_code_panics();
+}
+
+/// It is waited for in another one, before and after the end of the first one.
+fn a_child_outlives_the_runtime_that_has_started_it() {
+    let (first, second) = (current_thread(), current_thread());
+    let start = |line: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-c", line]).stdin(Stdio::piped());
+        let mut child = first.block_on(async { command.spawn().expect("a child") });
+        let stdin = child.stdin.take();
+        (child, stdin)
+    };
+    let ((mut one, of_one), (mut two, of_two)) = (start("read l; exit 6"), start("read l; exit 7"));
+    let one = second.spawn(async move { one.wait().await });
+    second.block_on(yield_now());
+    drop(first);
+    second.block_on(yield_now());
+    drop((of_one, of_two));
+    let code = |status: std::io::Result<ExitStatus>| status.expect("it can be waited for").code();
+    assert_eq!(code(second.block_on(one).expect("no panic")), Some(6));
+    assert_eq!(code(second.block_on(two.wait())), Some(7));
+}
+
+/// As a runtime of another kind does.
+fn a_local_runtime_that_would_block_async_code_panics() {
+    for ends in [drop, |local: LocalRuntime| local.shutdown_timeout(Duration::from_secs(5))] {
+        let panics = current_thread().block_on(async {
+            let local = LocalRuntime::new().expect("a runtime");
+            catch_unwind(AssertUnwindSafe(|| ends(local)))
+        });
+        let panic = panics.expect_err("it would block");
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).expect("a text");
+        assert!(text.contains("Cannot drop a runtime"), "{text}");
+    }
+    current_thread().block_on(async {
+        LocalRuntime::new().expect("a runtime").shutdown_background();
+    });
 }
 
 /// Without any further call that has to do with children. Does not hold on tokio, where it stays a zombie.

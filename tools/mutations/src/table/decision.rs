@@ -54,8 +54,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: DECISION,
         models: "watchdog::decision",
-        from: "(unneeded && passed(easy, RETIRE_AFTER)).then_some(Order::RetireSpares)",
-        to: "unneeded.then_some(Order::RetireSpares)",
+        from: "needed < snapshot.staying && passed(easy, RETIRE_AFTER)",
+        to: "needed < snapshot.staying",
         breaks: "a spare goes at the first quick look, and has to be started again",
     },
     Mutation {

@@ -394,7 +394,7 @@ fn spares_leave_when_a_worker_has_been_quick_for_a_while() {
         orders
     };
     assert_eq!(easy_for(RETIRE_AFTER - TICK), []);
-    assert_eq!(easy_for(2 * TICK), [Order::RetireSpares]);
+    assert_eq!(easy_for(2 * TICK), [Order::RetireSpares(2)]);
     house.look();
     house.look();
     house.polls(&[0, 1], 50);
@@ -404,6 +404,25 @@ fn spares_leave_when_a_worker_has_been_quick_for_a_while() {
         house.polls(&[0, 1], 50);
         assert_eq!(house.look(), [], "a worker blocks in place");
     }
+}
+
+/// Spares that replace no worker leave also while others block in place, but for those before a blocked one.
+#[test]
+fn as_many_spares_stay_as_workers_block_in_place() {
+    let retires = |workers: &[WorkerSnapshot]| {
+        let mut house = House::with_spares(&workers[..2], &workers[2..]);
+        let mut orders = (0..2_000).flat_map(|_| {
+            house.polls(&[0, 1], 50);
+            house.look()
+        });
+        orders.find(|order| matches!(order, Order::RetireSpares(_)))
+    };
+    let stay = |count| Some(Order::RetireSpares(count));
+    assert_eq!(retires(&[BUSY, BUSY, PARKED, PARKED]), stay(2));
+    assert_eq!(retires(&[BLOCKED, BUSY, PARKED, PARKED, PARKED]), stay(3));
+    assert_eq!(retires(&[BUSY, BUSY, PARKED, BLOCKED, PARKED, PARKED]), stay(4));
+    assert_eq!(retires(&[BLOCKED, BUSY, PARKED]), None);
+    assert_eq!(retires(&[BUSY, BUSY, PARKED, BLOCKED]), None);
 }
 
 #[test]

@@ -205,9 +205,7 @@ impl QuiescentPoints {
 
     /// Begins a quiescent point: moves the wakers of all waiting futures into `wakes`.
     pub(crate) fn begin(&self, wakes: &mut Vec<Waker>) {
-        let mut waiting = self.waiting.lock();
-        *waiting += 1;
-        waiting.take_matching(wakes, |_| true);
+        self.waiting.take_matching(wakes, |count, _| *count += 1, |_| true);
     }
 }
 

@@ -193,15 +193,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: READINESS,
         models: "readiness::loom",
-        from: "self.state.fetch_or(SHUTDOWN, Ordering::Release);\n        take(self.waiters.lock(), Ready::ALL_BITS, wakes);",
-        to: "take(self.waiters.lock(), Ready::ALL_BITS, wakes);\n        self.state.fetch_or(SHUTDOWN, Ordering::Release);",
+        from: "self.state.fetch_or(SHUTDOWN, Ordering::Release);\n        take(&self.waiters, Ready::ALL_BITS, wakes);",
+        to: "take(&self.waiters, Ready::ALL_BITS, wakes);\n        self.state.fetch_or(SHUTDOWN, Ordering::Release);",
         breaks: "shutdown wakes the waiters before it is written down",
     },
     Mutation {
         file: READINESS,
         models: "readiness::loom",
-        from: "    waiters.take_matching(wakes, |word| ready.intersects(Ready::from_state(word as u64)));\n",
-        to: "",
+        from: "let matches = |word| ready.intersects(Ready::from_state(word as u64));",
+        to: "let matches = |_| false;",
         breaks: "an event wakes no future",
     },
     Mutation {

@@ -112,7 +112,7 @@ const HOUSE: Plan = Plan {
         (
             "engine::scheduler",
             "engine::driver",
-            &["engine::driver::Driver", "engine::driver::seat"],
+            &["engine::driver::Driver", "engine::driver::SeatGuard"],
         ),
     ],
 };

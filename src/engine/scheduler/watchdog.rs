@@ -78,7 +78,7 @@ use super::enqueue::{Dispatcher, Role, play};
 use super::probe::AfterReport;
 use super::shared::Shared;
 use super::slice;
-use crate::engine::driver::seat::SeatGuard;
+use crate::engine::driver::SeatGuard;
 use crate::engine::park::Parker;
 use crate::engine::recycler::{self, TRIM_INTERVAL};
 use crate::engine::sync_shim::atomic::{Ordering, fence};

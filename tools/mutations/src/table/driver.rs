@@ -3,7 +3,7 @@
 use super::Mutation;
 
 const POLLER: &str = "src/engine/driver/poller.rs";
-const SEAT: &str = "src/engine/driver/seat.rs";
+const DRIVER: &str = "src/engine/driver.rs";
 const READINESS: &str = "src/engine/driver/readiness.rs";
 const TIMERS: &str = "src/engine/driver/timers.rs";
 const WHEEL: &str = "src/engine/driver/wheel.rs";
@@ -14,62 +14,62 @@ pub const ROWS: &[Mutation] = &[
     // The driver's seat and its alarm.
     Mutation {
         file: POLLER,
-        models: "seat::loom",
+        models: "driver::loom",
         from: "        // Ordering: partner of the fence in `deadline_moved`; see the header.\n        fence(Ordering::SeqCst);",
         to: "",
         breaks: "no fence between the announcement of a sleep and the look at the timers",
     },
     Mutation {
         file: POLLER,
-        models: "seat::loom",
+        models: "driver::loom",
         from: "        fence(Ordering::SeqCst);\n        let wake_at",
         to: "        let wake_at",
         breaks: "no fence between a new deadline and the look at the sleeper",
     },
     Mutation {
         file: POLLER,
-        models: "seat::loom",
+        models: "driver::loom",
         from: "self.0.swap(NOTIFIED, Ordering::Release) >= COALESCING",
         to: "self.0.swap(NOTIFIED, Ordering::Relaxed) >= COALESCING",
         breaks: "a wake of the poller publishes nothing",
     },
     Mutation {
         file: POLLER,
-        models: "seat::loom",
+        models: "driver::loom",
         from: "        self.0.swap(AWAKE, Ordering::Acquire);",
         to: "        self.0.store(AWAKE, Ordering::Relaxed);",
         breaks: "the end of a sleep loses what a wake published",
     },
     Mutation {
         file: POLLER,
-        models: "seat::loom",
+        models: "driver::loom",
         from: "        if announced.is_err() {",
         to: "        if false {",
         breaks: "a wake before the sleep does not call it off",
     },
     Mutation {
         file: POLLER,
-        models: "seat::loom",
+        models: "driver::loom",
         from: "wake_at < COALESCING || wake_at <= deadline",
         to: "wake_at < COALESCING",
         breaks: "a deadline ends a coalescing sleep, or a sleep that ends before it",
     },
     Mutation {
-        file: SEAT,
+        file: DRIVER,
         models: "driver::",
         from: "                driver.alarm.word.rise();\n                polled",
         to: "                polled",
         breaks: "a sleep that ended by itself is still announced to the next holder",
     },
     Mutation {
-        file: SEAT,
+        file: DRIVER,
         models: "driver::",
         from: "        // The lock opens after this, when the fields are dropped.\n        self.driver.seat.note_change();",
         to: "",
         breaks: "the seat counts comings only",
     },
     Mutation {
-        file: SEAT,
+        file: DRIVER,
         models: "driver::",
         from: "        if self.timers.next_deadline().is_some() {\n            // Registered before",
         to: "        if false {\n            // Registered before",

@@ -267,17 +267,17 @@ impl RuntimeMetrics {
 
     /// Returns the number of threads of the blocking pool.
     pub fn num_blocking_threads(&self) -> usize {
-        self.handle.inner.blocking.threads()
+        self.handle.inner.blocking.counts(|_| ()).threads
     }
 
     /// Returns how many threads of the blocking pool have nothing to do.
     pub fn num_idle_blocking_threads(&self) -> usize {
-        self.handle.inner.blocking.idle_threads()
+        self.handle.inner.blocking.counts(|_| ()).idle_threads
     }
 
     /// Returns how many blocking jobs wait for a thread.
     pub fn blocking_queue_depth(&self) -> usize {
-        self.handle.inner.blocking.queued()
+        self.handle.inner.blocking.counts(|_| ()).queued
     }
 
     /// How long polls took, and how long tasks were ready before them, of all workers.

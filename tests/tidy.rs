@@ -51,6 +51,7 @@ const HOUSE: Plan = Plan {
         ("engine::ended", 0),
         ("engine::abort", 0),
         ("impls", 0),
+        ("primitive_kind", 0),
         ("short", 0),
         // What the system lets the process use.
         ("limits", 0),

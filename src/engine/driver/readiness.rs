@@ -60,7 +60,7 @@ use crate::engine::slab::{Key, Slab, TOKEN_CAPACITY};
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicI32, AtomicU64, Ordering};
 use crate::engine::tokio_note;
-use crate::engine::wakers::{self, Line, Locked, Place, WaitList};
+use crate::engine::wakers::{self, Line, Place, WaitList};
 use mio::Token;
 use pin_project_lite::pin_project;
 use std::future::Future;
@@ -130,8 +130,22 @@ impl Readiness {
 
     /// Calls `each` with the first wakers that wait, and for which bits, [`LISTED_WAITERS`] at most,
     /// under the lock: it calls, clones and drops no waker.
-    pub(crate) fn each_waiter(&self, each: impl FnMut(&Waker, Ready)) {
-        each_waker(&mut self.waiters.lock(), LISTED_WAITERS, each);
+    pub(crate) fn each_waiter(&self, mut each: impl FnMut(&Waker, Ready)) {
+        let (mut waiters, mut left) = (self.waiters.lock(), LISTED_WAITERS);
+        for direction in [Direction::Read, Direction::Write] {
+            for waker in waiters.of(direction).iter().take(left) {
+                left -= 1;
+                each(waker, direction.mask());
+            }
+        }
+        waiters.each(|word, waker| {
+            if left == 0 {
+                return ControlFlow::Break(());
+            }
+            left -= 1;
+            each(waker, Ready::from_state(word as u64));
+            ControlFlow::Continue(())
+        });
     }
 
     /// How many events there have been.
@@ -416,25 +430,6 @@ impl Lines {
     fn capacity(&self) -> usize {
         self.readers.capacity() + self.writers.capacity()
     }
-}
-
-/// Calls `each` with up to `most` wakers, and the bits that they wait for.
-fn each_waker(waiters: &mut Locked<'_, Lines>, most: usize, mut each: impl FnMut(&Waker, Ready)) {
-    let mut left = most;
-    for direction in [Direction::Read, Direction::Write] {
-        for waker in waiters.of(direction).iter().take(left) {
-            left -= 1;
-            each(waker, direction.mask());
-        }
-    }
-    waiters.each(|word, waker| {
-        if left == 0 {
-            return ControlFlow::Break(());
-        }
-        left -= 1;
-        each(waker, Ready::from_state(word as u64));
-        ControlFlow::Continue(())
-    });
 }
 
 /// Moves out all wakers that these bits concern.

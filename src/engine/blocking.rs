@@ -76,7 +76,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub(crate) use pool_state::Job;
+pub(crate) use pool_state::{Job, PoolCounts};
 use pool_state::{NextStep, PoolState, Submitted};
 
 /// Wraps the whole life of a thread: the runtime enters its context here. Calls its argument once, to do the
@@ -135,20 +135,6 @@ impl Thread {
     fn is_current(&self) -> bool {
         self.handle.thread().id() == thread::current().id()
     }
-}
-
-/// See [`Pool::counts`].
-#[derive(Debug, Clone)]
-pub(crate) struct PoolCounts<R> {
-    /// The most threads that there may be.
-    pub(crate) max_threads: usize,
-    pub(crate) threads: usize,
-    /// Those that have no job, and none coming.
-    pub(crate) idle_threads: usize,
-    /// Jobs that no thread has begun.
-    pub(crate) queued: usize,
-    /// Said of the job that has waited longest; `None` if none waits.
-    pub(crate) first: Option<R>,
 }
 
 impl<J: Job> Pool<J> {

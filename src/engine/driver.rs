@@ -82,8 +82,6 @@ mod selector;
 pub(crate) mod timers;
 pub(crate) mod wheel;
 
-#[cfg(all(test, liten_loom))]
-mod loom;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests;
 

@@ -151,9 +151,9 @@ impl Line {
     ///
     /// No task can leave the line when it does not wait any more, so a source that never gets an event would
     /// collect the wakers of tasks that have long ended. A line at its limit is therefore swept: all wakers
-    /// move into another line, to be woken, and the tasks that still wait join again. The limit grows with each
-    /// sweep, because all of them may still wait. With a fixed limit, more tasks than that would sweep each
-    /// other out of the line for ever.
+    /// are returned, to be woken, and the tasks that still wait join again. The limit grows with each sweep,
+    /// because all of them may still wait. With a fixed limit, more tasks than that would sweep each other
+    /// out of the line for ever.
     pub(crate) fn join(&mut self, waker: Waker) -> Option<Self> {
         let len = self.len();
         let swept = (len >= self.limit).then(|| self.split_off(len + LINE_STEP));

@@ -24,7 +24,6 @@
 //!
 //! Kept true: `free ≤ threads ≤ max`; no threads, no jobs (unless `abandon` hands them out).
 
-use super::PoolCounts;
 use std::collections::VecDeque;
 
 /// How many places for jobs stay when none waits.
@@ -93,6 +92,20 @@ pub(super) enum NextStep<J> {
     Wait,
     /// End. `PoolState` does not count on the thread any more.
     End,
+}
+
+/// All that the pool says of itself, in one look.
+#[derive(Debug, Clone)]
+pub(crate) struct PoolCounts<R> {
+    /// The most threads that there may be.
+    pub(crate) max_threads: usize,
+    pub(crate) threads: usize,
+    /// Those that have no job, and none coming.
+    pub(crate) idle_threads: usize,
+    /// Jobs that no thread has begun.
+    pub(crate) queued: usize,
+    /// Said of the job that has waited longest; `None` if none waits.
+    pub(crate) first: Option<R>,
 }
 
 impl<J> PoolState<J> {
@@ -214,7 +227,7 @@ impl<J> PoolState<J> {
         self.queue.is_empty() && self.cancelled.is_empty() && self.free == self.threads
     }
 
-    /// See [`Pool::counts`](super::Pool::counts).
+    /// `first` is called with the job that has waited longest for a thread.
     pub(super) fn counts<R>(&self, first: impl FnOnce(&J) -> R) -> PoolCounts<R> {
         PoolCounts {
             max_threads: self.max,

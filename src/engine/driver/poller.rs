@@ -36,8 +36,8 @@
 //! `wake` finds the deadline and rings; whether the holder is already inside the system call does
 //! not matter, because the `mio::Waker` keeps the ring until the poll. What the caller of `wake`
 //! wrote before it is visible to the holder after its turn (Release and Acquire on the word; every
-//! step in between is a read-modify-write, which goes on with the release sequence). Models: `loom.rs`, the
-//! word alone and the whole seat; over two holders,
+//! step in between is a read-modify-write, which goes on with the release sequence). Models:
+//! `poller/loom.rs`, the word alone and the whole seat; over two holders,
 //! `a_wake_while_the_seat_changes_hands_reaches_one_of_the_two`.
 //!
 //! # No earlier deadline is lost
@@ -292,3 +292,6 @@ impl Alarm {
         }
     }
 }
+
+#[cfg(all(test, liten_loom))]
+mod loom;

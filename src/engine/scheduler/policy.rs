@@ -347,8 +347,8 @@ impl Policy {
         }
     }
 
-    /// An intake begins, with `queued` tasks in the deque. Returns how many it may bring in; 0: until the pass
-    /// ends, only the worker's channel is worth a look.
+    /// An intake begins, with `queued` tasks in the deque. Returns how many it may bring in; 0: until the
+    /// pass ends, only the worker's channel is worth a look.
     pub(super) fn begin_intake(&self, queued: usize) -> usize {
         if self.pass.get() > queued {
             // Thieves have taken from what the pass was to last for.
@@ -360,8 +360,8 @@ impl Policy {
     /// The injector has `brought` in tasks, of the `room` that there was for them. With these,
     /// `queued` tasks are in the deque.
     pub(super) fn brought(&self, room: usize, brought: usize, queued: usize) {
-        // A small remainder is not worth an intake: what it brings would lengthen the queue by little, and cost
-        // the next intake a whole round of the worker's own tasks.
+        // A small remainder is not worth an intake: what it brings would lengthen the queue by little, and
+        // cost the next intake a whole round of the worker's own tasks.
         let left = room.saturating_sub(brought);
         self.room.set(if left < INTAKE / 2 { 0 } else { left });
         if brought != 0 && self.pass.get() == 0 {

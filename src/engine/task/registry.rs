@@ -94,8 +94,8 @@ impl Registry {
         let entries = self.entries.lock();
         let (most, mut next) = (list.len() + LISTED_AT_ONCE, from);
         while list.len() + STEP <= most && next - from < FREE_AT_ONCE {
-            // SAFETY: the task is registered, and stays so under this lock. So it is not complete, and its live
-            // reference keeps the header alive.
+            // SAFETY: the task is registered, and stays so under this lock. So it is not complete, and its
+            // live reference keeps the header alive.
             let each = |task: &Cold| list.push(unsafe { ListEntry::of(task.0, marks) });
             next = entries.tasks.list(next, STEP, each)?;
         }

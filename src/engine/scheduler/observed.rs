@@ -28,11 +28,6 @@ impl Shared {
         (self.spare_workers() >= most).then_some(most)
     }
 
-    /// How many threads of workers rest.
-    pub(crate) fn resting_workers(&self) -> usize {
-        self.slots.iter().filter(|slot| slot.rests()).count()
-    }
-
     /// The tasks that the workers run at the moment.
     pub(crate) fn running_tasks(&self) -> Vec<RunningTask> {
         let tasks = self.used_slots().filter_map(|slot| slot.running.read());
@@ -104,15 +99,6 @@ impl Shared {
         self.foreign.spawned.load(Ordering::Relaxed)
     }
 
-    /// The tasks that the workers poll at the moment, with the index of the worker and the number of the
-    /// poll.
-    pub(crate) fn polls_under_way(&self) -> impl Iterator<Item = (usize, u64, RunningTask)> {
-        self.used_slots().enumerate().filter_map(|(index, Slot { running, .. })| {
-            let (polls, task) = (running.polls(), running.read()?);
-            (running.polls() == polls).then_some((index, polls, task))
-        })
-    }
-
     /// How many tasks have been cold at least once and are not complete.
     pub(crate) fn cold_tasks(&self) -> usize {
         self.slots.iter().map(|slot| slot.registry.len()).sum()
@@ -161,11 +147,6 @@ impl Shared {
             ..slot.sleeps.counts()
         };
         self.slots.made(worker).map_or_else(WorkerCounts::default, counts)
-    }
-
-    /// How many tasks all workers have taken from the injector.
-    pub(crate) fn taken_from_injector(&self) -> u64 {
-        self.used_slots().map(|slot| slot.stats.from_injector.get()).sum()
     }
 }
 

@@ -2,13 +2,13 @@
 //! the modules that users see.
 //!
 //! Those modules (`runtime`, `task`, `net` and the others beside this folder) import the engine, and never
-//! the other way round. Two know nothing of it and are used by all: `impls` has macros for trait impls
-//! that many types share, and `short` shortens long names for display. Each module of the
-//! engine imports only modules that stand before it in the table, so that it can be read after those. Most
-//! readers want `task`, `driver` and `scheduler`, and look the others up. The lines are those of the code
-//! that is shipped, with comments; models and tests are not counted. `tests/tidy.rs` checks all this, and
-//! that no modules import each other in a circle. Files of one module do so only where `tests/tidy.rs` says
-//! why.
+//! the other way round. Three know nothing of it and are used by all: `impls` has macros for trait impls
+//! that many types share, `short` shortens long names for display, and `primitive_kind` names the locks and
+//! channels that a task may wait for. Each module of the engine imports only modules that stand before it in
+//! the table, so that it can be read after those. Most readers want `task`, `driver` and `scheduler`, and
+//! look the others up. The lines are those of the code that is shipped, with comments; models and tests are
+//! not counted. `tests/tidy.rs` checks all this, and that no modules import each other in a circle. Files of
+//! one module do so only where `tests/tidy.rs` says why.
 //!
 //! The engine has 17,900 lines in 79 files, in this order:
 //!

@@ -180,7 +180,7 @@ mod wait_graph;
 mod waits;
 mod worker_info;
 
-pub use crate::engine::task::waiting::PrimitiveKind;
+pub use crate::primitive_kind::PrimitiveKind;
 pub use await_tree::{AwaitNode, AwaitTree, AwaitTreeError};
 pub use deadlocked_task::DeadlockedTask;
 pub use dump::Dump;

@@ -112,6 +112,7 @@ mod impls;
 mod limits;
 #[cfg(not(target_family = "wasm"))]
 mod observe;
+mod primitive_kind;
 mod short;
 #[cfg(not(target_family = "wasm"))]
 mod start;

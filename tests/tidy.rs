@@ -51,6 +51,7 @@ const HOUSE: Plan = Plan {
         ("engine::ended", 0),
         ("engine::abort", 0),
         ("impls", 0),
+        ("primitive_kind", 0),
         ("short", 0),
         // What the system lets the process use.
         ("limits", 0),
@@ -112,7 +113,7 @@ const HOUSE: Plan = Plan {
         (
             "engine::scheduler",
             "engine::driver",
-            &["engine::driver::Driver", "engine::driver::seat"],
+            &["engine::driver::Driver", "engine::driver::SeatGuard"],
         ),
     ],
 };
@@ -428,6 +429,7 @@ const CFG: Confined = Confined {
         ("src/process/unix.rs", "pidfd on Linux"),
         ("src/wasi.rs", "the host of the system; on wasm it has tasks and timers"),
         ("src/component.rs", "the host of the system, a file each"),
+        ("src/engine/wakers/wait_list.rs", "the models have several rounds with few futures"),
         (
             "src/engine/wakers/signal.rs",
             "a thread that waits to read on Unix, and hears of the end",

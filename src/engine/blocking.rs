@@ -72,11 +72,11 @@ use crate::engine::{recycler, wakers};
 use crate::impls::impl_debug;
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use std::{fmt, io};
 
-pub(crate) use pool_state::Job;
+pub(crate) use pool_state::{Job, PoolCounts};
 use pool_state::{NextStep, PoolState, Submitted};
 
 /// Wraps the whole life of a thread: the runtime enters its context here. Calls its argument once, to do the
@@ -107,15 +107,6 @@ pub(crate) enum SpawnError<J> {
     NoThread(J, io::Error),
 }
 
-impl<J> fmt::Debug for SpawnError<J> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Closed(_) => f.write_str("Closed"),
-            Self::NoThread(_, error) => f.debug_tuple("NoThread").field(error).finish(),
-        }
-    }
-}
-
 /// The pool. Its threads keep it alive, so its owner must [`close`](Pool::close) it.
 pub(crate) struct Pool<J> {
     locked: LockedState<J>,
@@ -144,18 +135,6 @@ impl Thread {
     fn is_current(&self) -> bool {
         self.handle.thread().id() == thread::current().id()
     }
-}
-
-/// See [`Pool::counts`].
-#[derive(Debug, Clone)]
-pub(crate) struct PoolCounts<R> {
-    /// The most threads that there may be.
-    pub(crate) max_threads: usize,
-    pub(crate) threads: usize,
-    pub(crate) idle_threads: usize,
-    pub(crate) queued: usize,
-    /// Said of the job that has waited longest; `None` if none waits.
-    pub(crate) first: Option<R>,
 }
 
 impl<J: Job> Pool<J> {
@@ -241,32 +220,10 @@ impl<J: Job> Pool<J> {
         self.threads.lock().alive.values().any(|it| it.is_current() && !it.let_go)
     }
 
-    /// How many threads there are.
-    pub(crate) fn threads(&self) -> usize {
-        self.locked.state.lock().threads()
-    }
-
-    /// How many threads have no job, and none coming.
-    pub(crate) fn idle_threads(&self) -> usize {
-        self.locked.state.lock().idle()
-    }
-
-    /// How many jobs no thread has begun.
-    pub(crate) fn queued(&self) -> usize {
-        self.locked.state.lock().queued()
-    }
-
     /// All that the pool says of itself, in one look: `first` is called with the job that has waited longest
     /// for a thread, and with the pool's lock held.
     pub(crate) fn counts<R>(&self, first: impl FnOnce(&J) -> R) -> PoolCounts<R> {
-        let state = self.locked.state.lock();
-        PoolCounts {
-            max_threads: state.max(),
-            threads: state.threads(),
-            idle_threads: state.idle(),
-            queued: state.queued(),
-            first: state.first().map(first),
-        }
+        self.locked.state.lock().counts(first)
     }
 
     /// Whether no job is queued or being done. If not, and the pool is open, `Config::on_idle` will be
@@ -442,9 +399,7 @@ impl<J: Job> LockedState<J> {
     /// Cancels what the close has left to threads that come back. For a thread of the pool, in a job.
     fn cancel_left(&self) {
         let jobs = self.state.lock().take_cancelled();
-        for job in jobs {
-            wakers::guard(|| job.cancel());
-        }
+        cancel(jobs);
     }
 
     /// A thread exits early: it panicked, or ended without permission.
@@ -454,10 +409,7 @@ impl<J: Job> LockedState<J> {
             self.gone.notify_all();
             state.abandon()
         };
-        // Without the lock: a job's end may run code that comes back to the pool.
-        for job in jobs {
-            wakers::guard(|| job.cancel());
-        }
+        cancel(jobs);
     }
 
     /// Waits until at most `left` threads are there, or until `deadline`; returns whether that is so.
@@ -474,6 +426,13 @@ impl<J: Job> LockedState<J> {
             }
         }
         true
+    }
+}
+
+/// Without the lock: a job's end may run code that comes back to the pool.
+fn cancel(jobs: impl IntoIterator<Item: Job>) {
+    for job in jobs {
+        wakers::guard(|| job.cancel());
     }
 }
 

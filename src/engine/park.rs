@@ -49,15 +49,6 @@ struct ParkerInner {
     thread: Thread,
 }
 
-/// The next step of a thread that has announced its sleep.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use = "a thread that sleeps although it has been unparked may sleep for ever"]
-enum AfterAnnounce {
-    Sleep,
-    /// Not sleep: it has been unparked already.
-    Unparked,
-}
-
 /// The step that is left to the caller of [`Unparker::unpark`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a thread that sleeps in the poller stays there until the poller is woken"]
@@ -91,7 +82,7 @@ impl Parker {
 
     /// Sleeps until another thread unparks this one; returns at once if that happened since the last call.
     pub(crate) fn park(&self) {
-        if self.announce(ASLEEP) == AfterAnnounce::Sleep {
+        if self.announce(ASLEEP) {
             // std's park may return for no reason, or for a token meant for user code: only our word
             // counts. Ordering: Acquire pairs with the Release half of the swap in `unpark`, so that
             // what was published before the unpark is seen after the park.
@@ -104,7 +95,7 @@ impl Parker {
 
     /// As [`Parker::park`], but for `limit` at most.
     pub(crate) fn park_timeout(&self, limit: Duration) {
-        if self.announce(ASLEEP) == AfterAnnounce::Sleep {
+        if self.announce(ASLEEP) {
             // One sleep and no loop: a caller with a limit looks around when the sleep is over, early or not.
             park_timeout(limit);
         }
@@ -115,7 +106,7 @@ impl Parker {
     /// and did not sleep.
     #[inline]
     pub(crate) fn sit(&self, sleep: impl FnOnce()) -> bool {
-        let sleeps = self.announce(SEATED) == AfterAnnounce::Sleep;
+        let sleeps = self.announce(SEATED);
         if sleeps {
             sleep();
         }
@@ -124,7 +115,9 @@ impl Parker {
         sleeps
     }
 
-    fn announce(&self, place: u32) -> AfterAnnounce {
+    /// Whether the thread is to sleep now: `false`, if it has been unparked already.
+    #[must_use = "a thread that sleeps although it has been unparked may sleep for ever"]
+    fn announce(&self, place: u32) -> bool {
         // Ordering: Acquire on success and on failure pairs with `unpark`'s Release (a token carries what was
         // published before it). No thread acquires the announcement: what its owner has looked at before is
         // ordered elsewhere, for a worker by the idle word (scheduler.rs), for the watchdog by `asleep`, for
@@ -132,7 +125,7 @@ impl Parker {
         // its waker always leaves a token.
         let entered =
             self.inner.state.compare_exchange(EMPTY, place, Ordering::Acquire, Ordering::Acquire);
-        if entered.is_ok() { AfterAnnounce::Sleep } else { AfterAnnounce::Unparked }
+        entered.is_ok()
     }
 
     /// Ends a sleep, and uses up a token: what it announces is looked at next.

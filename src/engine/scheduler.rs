@@ -44,14 +44,14 @@
 //! | `shared` | what all workers share, such as queues; the threads that wait for the last task |
 //! | `idle` | the word that says which workers are parked and which search |
 //! | `slots` | what others see of one worker, and its counts: tasks, sleeps, how long it was busy |
-//! | `size` | how many workers there are, and how many there should be |
 //! | `probe` | what the threads report to an observer of the scheduler |
+//! | `observed` | what code outside of the engine sees of it |
 //! | `watchdog` | the driver thread: fetches events while no worker is idle, helps tasks behind long polls |
 //! | `lengths` | which tasks have long polls, so that short ones do not wait for them |
 //! | `brake` | tasks that compute wait, before the process has used up its quota of processor time |
 //! | `slice` | how soon the system lets a thread run that has been woken |
 //! | `awake_threads`, `quiescence` | how many threads are awake: a paused clock jumps when none is |
-//! | `threads` | the list of threads, and how far the end has come |
+//! | `threads` | the list of threads, how many workers there should be, and how far the end has come |
 //! | `lifecycle` | starting, resizing, spares, threads that rest, the end |
 //!
 //! # Which worker a push wakes
@@ -136,6 +136,7 @@ mod here;
 mod idle;
 mod lengths;
 mod lifecycle;
+mod observed;
 mod policy;
 mod probe;
 mod quiescence;
@@ -152,9 +153,10 @@ pub(crate) use here::{
     Here, block_in_place, enter_root, here, is_blocked_in_place, is_polling, report_panic,
     set_current, wake_together, worker_index,
 };
+pub(crate) use observed::WorkerEntry;
 pub(crate) use probe::{AfterReport, Probe, TaskEvent, WorkerProbe};
 pub(crate) use quiescence::Presence;
-pub(crate) use shared::{Shared, WorkerEntry};
+pub(crate) use shared::Shared;
 pub(crate) use slots::{Count, SleepHooks, Sleeps, WorkerCounts};
 pub(crate) use slots::{MAX_WORKERS, thread_number};
 pub(crate) use threads::{SPARES_VARIABLE, ThreadConfig, ThreadSetup};

@@ -288,7 +288,8 @@ impl<T> Slab<T> {
     ///
     /// If the entry is free: only links between held values may be followed.
     pub(crate) fn at_mut(&mut self, index: u32) -> &mut T {
-        match self.entry_mut(index) {
+        let chunk = &mut self.chunks[(index / CHUNK) as usize];
+        match &mut chunk.entries[(index % CHUNK) as usize] {
             Entry::Held { value, .. } => value,
             Entry::Free { .. } => unreachable!("a link to a free entry"),
         }
@@ -391,10 +392,6 @@ impl<T> Slab<T> {
             }
         }
         Some(end)
-    }
-
-    fn entry_mut(&mut self, index: u32) -> &mut Entry<T> {
-        &mut self.chunks[(index / CHUNK) as usize].entries[(index % CHUNK) as usize]
     }
 }
 

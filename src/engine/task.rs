@@ -46,11 +46,9 @@ pub(crate) mod waker;
 pub use current::RunningTask;
 pub use hooks::TaskMeta;
 pub use join::{AbortHandle, JoinHandle};
-pub(crate) use join::{Ended, JoinEnded};
 pub use join_error::JoinError;
 pub use origin::TaskId;
 pub(crate) use state::{Mark, Polled};
-pub(crate) use waiting::PrimitiveKind;
 
 #[cfg(all(test, liten_loom))]
 pub(crate) mod loom;

@@ -22,6 +22,7 @@ pub(crate) use self::signal::Signal;
 pub(crate) use self::wait_list::{Locked, Place, WaitList, is_before};
 
 use std::any::Any;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
@@ -150,28 +151,41 @@ impl Line {
     ///
     /// No task can leave the line when it does not wait any more, so a source that never gets an event would
     /// collect the wakers of tasks that have long ended. A line at its limit is therefore swept: all wakers
-    /// move into `swept`, to be woken, and the tasks that still wait join again. The limit grows with each
-    /// sweep, because all of them may still wait. With a fixed limit, more tasks than that would sweep each
-    /// other out of the line for ever.
-    pub(crate) fn join(&mut self, waker: Waker, swept: &mut Vec<Waker>) {
+    /// are returned, to be woken, and the tasks that still wait join again. The limit grows with each sweep,
+    /// because all of them may still wait. With a fixed limit, more tasks than that would sweep each other
+    /// out of the line for ever.
+    pub(crate) fn join(&mut self, waker: Waker) -> Option<Self> {
         let len = self.len();
-        if len >= self.limit {
-            self.take(swept);
-            self.limit = len + LINE_STEP;
-        }
+        let swept = (len >= self.limit).then(|| self.split_off(len + LINE_STEP));
         if self.first.is_none() {
             self.first = Some(waker);
         } else {
             self.rest.push(waker);
         }
+        swept
+    }
+
+    /// Moves all wakers into `wakes`, if there is room. Otherwise returns them as a line of its own, whose
+    /// wakers the caller moves without its lock: `wakes` has to grow for them.
+    pub(crate) fn take(&mut self, wakes: &mut Vec<Waker>) -> Option<Self> {
+        // As many tasks may join again, and must not be swept at once.
+        let (len, limit) = (self.len(), LINE_STEP.max(2 * self.len()));
+        if len > wakes.capacity() - wakes.len() {
+            return Some(self.split_off(limit));
+        }
+        self.limit = limit;
+        self.move_into(wakes);
+        None
     }
 
     /// Moves all wakers out, in the order in which they came.
-    pub(crate) fn take(&mut self, wakes: &mut Vec<Waker>) {
-        // As many tasks may join again, and must not be swept at once.
-        self.limit = LINE_STEP.max(2 * self.len());
+    pub(crate) fn move_into(&mut self, wakes: &mut Vec<Waker>) {
         wakes.extend(self.first.take());
         wakes.append(&mut self.rest);
+    }
+
+    fn split_off(&mut self, limit: usize) -> Self {
+        mem::replace(self, Self { limit, ..Self::new() })
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Waker> {

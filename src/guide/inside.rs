@@ -510,7 +510,7 @@
 //! | Which worker is woken? | `src/engine/scheduler/idle.rs` |
 //! | What happens behind a long poll? | `src/engine/scheduler/watchdog.rs` |
 //! | How is a scheduler observed? | `src/engine/scheduler/probe.rs`, `src/observe.rs` |
-//! | How does a thread wait for events? | `src/engine/driver.rs`, `src/engine/driver/seat.rs` |
+//! | How does a thread wait for events? | `src/engine/driver.rs`, `src/engine/driver/poller.rs` |
 //! | Why is no event lost? | `src/engine/driver/readiness.rs` |
 //! | How do timers work? | `src/engine/driver/timers.rs`, `src/engine/driver/wheel.rs` |
 //! | How does it work on one thread? | `src/runtime/local/queue.rs`, `src/runtime/local_runtime.rs` |

@@ -150,7 +150,8 @@ mod tests {
     /// One that waits, as a walk that marks has found it.
     fn found(id: TaskId, mark: Mark) -> TaskInfo {
         let task = RunningTask::new(id, Location::caller());
-        let entry = ListEntry { task, is_hot: mark == Mark::Hot, mark, ..entry() };
+        let wakers = (mark != Mark::Hot).then_some(1);
+        let entry = ListEntry { task, wakers, mark, ..entry() };
         TaskInfo::listed(entry, false, true)
     }
 

@@ -7,7 +7,7 @@
 //! | `blocked_workers` | a worker is in a slow poll |
 //! | `full_pool` | all threads of the pool are busy, and a job has waited for [`LONG_WAIT`] |
 //! | `old_jobs` | a job has been done for [`OLD_JOB`], of which the oldest is named |
-//! | `stuck_tasks` | tasks of one place wait, and no waker of theirs exists: proven, see `State::is_stuck` |
+//! | `stuck_tasks` | tasks of one place wait, and have no waker: proven, see `State::cold_wakers` |
 //! | `deadlocks` | tasks that wait for each other in a circle: proven, with a condition, see `deadlocks.rs` |
 //! | `suspected_deadlocks` | the same where a guard or a receiver may have been given away |
 //! | `many_tasks` | [`MANY_TASKS`] tasks and more of one place, which are more than half of all |

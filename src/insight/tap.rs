@@ -59,7 +59,10 @@ impl Tap {
 
     /// What the workers poll at the moment, with their indices, and which of their polls that is.
     pub(super) fn under_way(&self) -> impl Iterator<Item = (usize, u64, RunningTask)> {
-        self.scheduler.polls_under_way()
+        self.scheduler.worker_entries().filter_map(|(index, entry)| {
+            let task = entry.task?;
+            (!self.scheduler.has_moved(index, &entry)).then_some((index, entry.polls, task))
+        })
     }
 }
 

@@ -18,7 +18,6 @@ pub struct TaskInfo {
     name: Option<Arc<str>>,
     future: Option<(&'static str, usize)>,
     state: TaskState,
-    is_stuck: bool,
     is_deadlocked: bool,
     /// The proof of the deadlock is one about locks.
     is_unless_given: bool,
@@ -49,12 +48,11 @@ impl TaskInfo {
         Self {
             name: entry.name,
             future: Some((entry.type_name, entry.future_size)),
-            state: match entry.is_hot {
-                false => TaskState::Waiting,
-                true if is_polled => TaskState::Running,
-                true => TaskState::Ready,
+            state: match entry.wakers {
+                Some(_) => TaskState::Waiting,
+                None if is_polled => TaskState::Running,
+                None => TaskState::Ready,
             },
-            is_stuck: entry.is_stuck,
             wakers: entry.wakers,
             waits: entry.note.and_then(Wait::noted).into_iter().collect(),
             only_wait: entry.note.filter(|_| entry.is_note_reliable),
@@ -70,7 +68,6 @@ impl TaskInfo {
             name: None,
             future: None,
             state: TaskState::Running,
-            is_stuck: false,
             is_deadlocked: false,
             is_unless_given: false,
             is_of_workers,
@@ -130,7 +127,7 @@ impl TaskInfo {
     /// an [`AbortHandle`](crate::task::AbortHandle) of it exists, which counts as a waker; if it owns a waker
     /// of its own; if tasks wait for each other.
     pub fn is_stuck(&self) -> bool {
-        self.is_stuck
+        self.wakers == Some(0)
     }
 
     /// Returns whether the task is proven to wait for a deadlock: it is one of several tasks that wait for
@@ -237,7 +234,7 @@ impl fmt::Display for TaskInfo {
             write!(f, " {:?}", short(name))?;
         }
         let is_certain = self.is_deadlocked && !self.is_unless_given;
-        let stuck = if self.is_stuck || is_certain { " for ever" } else { "" };
+        let stuck = if self.is_stuck() || is_certain { " for ever" } else { "" };
         write!(f, ", {}{stuck}", self.state)?;
         for (index, wait) in self.waits.iter().enumerate() {
             write!(f, "{} {wait}", if index == 0 { " for" } else { " and" })?;

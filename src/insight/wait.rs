@@ -1,7 +1,8 @@
 //! What a task waits for.
 
+use crate::engine::task::TaskId;
 use crate::engine::task::waiting::{Note, Wait as Kind};
-use crate::engine::task::{PrimitiveKind, TaskId};
+use crate::primitive_kind::PrimitiveKind;
 use crate::sync::holders;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};

@@ -254,7 +254,7 @@ impl Registered {
         }
         budget::refund();
         if would_block(&result) {
-            self.registration.would_block(event, direction)?;
+            self.registration.clear_would_block(event, direction)?;
         }
         self.poll_io(cx, direction, operation)
     }
@@ -290,7 +290,7 @@ impl Registered {
             let event = ready!(self.poll_event(cx, direction))?;
             let result = operation();
             if would_block(&result) {
-                self.registration.would_block(event, direction)?;
+                self.registration.clear_would_block(event, direction)?;
             } else if !interrupted(&result) {
                 return Poll::Ready(result.map(|value| (value, event)));
             }

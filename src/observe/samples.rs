@@ -26,7 +26,7 @@ use crate::engine::nanos::nanos;
 use crate::engine::rng::Rng;
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::task::TaskId;
-use crate::engine::task::followed::{Wait, stands_for};
+use crate::engine::task::followed::{Delay, stands_for};
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
@@ -303,13 +303,13 @@ impl Samples {
         is_chosen.then_some(self.drawn.get())
     }
 
-    /// A poll of `task` begins that is followed, after that wait. Returns whether it is followed on: only if
+    /// A poll of `task` begins that is followed, after that delay. Returns whether it is followed on: only if
     /// it is the poll for which it was chosen just now.
-    pub(super) fn followed_poll_begins(&self, task: TaskId, wait: Option<Wait>) -> bool {
-        if let Some(Wait { time, stands_for }) = wait {
+    pub(super) fn followed_poll_begins(&self, task: TaskId, delay: Option<Delay>) -> bool {
+        if let Some(Delay { time, stands_for }) = delay {
             self.histograms.latencies.add(time, stands_for);
         }
-        wait.is_none() && self.chosen.get() == Some(task)
+        delay.is_none() && self.chosen.get() == Some(task)
     }
 
     /// The chosen poll has ended `now` and has taken `time`, the last of `polls`.

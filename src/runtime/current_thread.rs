@@ -158,9 +158,7 @@ impl CurrentThread {
 
     /// Lets another thread drive: wakes all that are in line.
     fn hand_over(&self, executor: Option<SendExecutor>) {
-        let mut line = self.line.lock();
-        *line = executor;
-        self.line.wake_all(line);
+        self.line.wake_all(|line| *line = executor);
     }
 
     /// Returns when no task is alive. For roots in `block_on`.
@@ -200,7 +198,7 @@ impl<'a> Driving<'a> {
     /// that they wait already, or look after the tasks have been counted.
     fn tell_quiet(&self) {
         if self.runtime.local.alive_tasks() == 0 {
-            self.runtime.quiet.wake_all(self.runtime.quiet.lock());
+            self.runtime.quiet.wake_all(|()| ());
         }
     }
 }

@@ -90,7 +90,8 @@ impl RuntimeMetrics {
     /// }
     /// ```
     pub fn num_resting_workers(&self) -> usize {
-        self.handle.scheduler().map_or(0, |scheduler| scheduler.resting_workers())
+        let entries = self.handle.scheduler().map(|scheduler| scheduler.worker_entries());
+        entries.into_iter().flatten().filter(|(_, entry)| entry.rests).count()
     }
 
     /// Returns how many polls have blocked their worker for 10 ms and more (at the time of writing) while no
@@ -149,10 +150,8 @@ impl RuntimeMetrics {
     /// included.
     #[doc(hidden)]
     pub fn injected_count(&self) -> u64 {
-        match self.handle.scheduler() {
-            Some(scheduler) => scheduler.taken_from_injector(),
-            None => self.worker_injected_count(0),
-        }
+        let workers = self.handle.scheduler().map_or(1, |it| it.worker_entries().len());
+        (0..workers).map(|worker| self.worker_injected_count(worker)).sum()
     }
 
     /// Returns how often `worker` has gone to sleep.
@@ -267,17 +266,17 @@ impl RuntimeMetrics {
 
     /// Returns the number of threads of the blocking pool.
     pub fn num_blocking_threads(&self) -> usize {
-        self.handle.inner.blocking.threads()
+        self.handle.inner.blocking.counts(|_| ()).threads
     }
 
     /// Returns how many threads of the blocking pool have nothing to do.
     pub fn num_idle_blocking_threads(&self) -> usize {
-        self.handle.inner.blocking.idle_threads()
+        self.handle.inner.blocking.counts(|_| ()).idle_threads
     }
 
     /// Returns how many blocking jobs wait for a thread.
     pub fn blocking_queue_depth(&self) -> usize {
-        self.handle.inner.blocking.queued()
+        self.handle.inner.blocking.counts(|_| ()).queued
     }
 
     /// How long polls took, and how long tasks were ready before them, of all workers.

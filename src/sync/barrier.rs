@@ -10,10 +10,11 @@
 //! future that is polled before the rounds reach it sees that its generation is over, and leaves the list by
 //! itself.
 
+use crate::engine::task::budget;
 use crate::engine::task::waker::set_note;
-use crate::engine::task::{PrimitiveKind, budget};
 use crate::engine::wakers::{self, Locked, Place, WaitList};
 use crate::impls::{impl_debug, impl_unwind_safe};
+use crate::primitive_kind::PrimitiveKind;
 use crate::runtime::context;
 use pin_project_lite::pin_project;
 use std::future::Future;

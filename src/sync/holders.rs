@@ -26,8 +26,9 @@
 //! the first future comes to wait just then, it says so until the lock has the next holder.
 
 use crate::engine::sync_shim::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::engine::task::TaskId;
 use crate::engine::task::waiting::{Note, Wait};
-use crate::engine::task::{PrimitiveKind, TaskId};
+use crate::primitive_kind::PrimitiveKind;
 
 /// How many places a lock looks at for one that is free.
 const LOOKS: usize = 8;

@@ -43,10 +43,10 @@ pub use self::notified::{Notified, OwnedNotified};
 
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::const_fn;
-use crate::engine::task::PrimitiveKind;
 use crate::engine::task::waker::set_note;
 use crate::engine::wakers::{self, Locked, Place, WaitList, guard};
 use crate::impls::{impl_default, impl_unwind_safe};
+use crate::primitive_kind::PrimitiveKind;
 use crate::runtime::context;
 use std::fmt;
 use std::pin::Pin;

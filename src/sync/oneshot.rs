@@ -49,10 +49,11 @@ pub mod error;
 
 use self::cell::{ReceiveHalf, SendHalf};
 use self::error::{RecvError, TryRecvError};
+use crate::engine::task::budget;
 use crate::engine::task::waker::set_note;
-use crate::engine::task::{PrimitiveKind, budget};
 use crate::engine::tokio_note::noted;
 use crate::impls::{impl_debug, impl_unwind_safe};
+use crate::primitive_kind::PrimitiveKind;
 use crate::runtime::block_on::wait_outside;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;

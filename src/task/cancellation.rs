@@ -16,10 +16,10 @@
 //! half and three crates more, and the tracker needs tokio's runtime.
 
 use crate::engine::sync_shim::{Arc, Mutex};
-use crate::engine::task::PrimitiveKind;
 use crate::engine::task::waker::{note_of_poll, set_note};
 use crate::engine::wakers::{Place, Signal, WakeList};
 use crate::impls::{impl_debug, impl_default, impl_unwind_safe};
+use crate::primitive_kind::PrimitiveKind;
 use pin_project_lite::pin_project;
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;

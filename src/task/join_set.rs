@@ -5,14 +5,15 @@
 //! the join wakers, which would be the same intrusive queue a second time.
 
 use super::{AbortHandle, JoinError, JoinHandle, TaskId};
-use crate::engine::task::{Ended, JoinEnded, budget};
+use crate::engine::task::budget;
 use crate::engine::tokio_note::NOTE;
 use crate::impls::{impl_debug, impl_default};
 use crate::runtime::{Handle, LocalSet};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::future::poll_fn;
 use std::panic::resume_unwind;
-use std::task::{Context, Poll, Waker};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker, ready};
 
 /// A set of tasks whose results come in the order in which they finish.
 ///
@@ -37,7 +38,21 @@ use std::task::{Context, Poll, Waker};
 /// ```
 #[must_use = "dropping a set aborts its tasks"]
 pub struct JoinSet<T> {
-    tasks: FuturesUnordered<JoinEnded<T>>,
+    tasks: FuturesUnordered<Member<T>>,
+}
+
+/// Waits for the end of a task and leaves its result where it is: a large result is moved only once it has
+/// left the set.
+struct Member<T>(Option<JoinHandle<T>>);
+
+impl<T> Future for Member<T> {
+    type Output = JoinHandle<T>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<JoinHandle<T>> {
+        let handle = self.0.as_mut().expect("it is polled until the task has ended");
+        ready!(handle.poll_end(cx));
+        Poll::Ready(self.0.take().expect("as above"))
+    }
 }
 
 impl<T> JoinSet<T> {
@@ -119,7 +134,7 @@ impl<T> JoinSet<T> {
     #[doc(hidden)]
     pub fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
         let abort = handle.abort_handle();
-        self.tasks.push(JoinEnded::new(handle));
+        self.tasks.push(Member(Some(handle)));
         abort
     }
 
@@ -190,7 +205,7 @@ impl<T> JoinSet<T> {
     /// `Pending` means that the waker of `cx` will be woken; only the one of the last call is.
     pub fn poll_join_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
         let Poll::Ready(ended) = self.tasks.poll_next_unpin(cx) else { return Poll::Pending };
-        Poll::Ready(ended.map(Ended::into_result))
+        Poll::Ready(ended.map(JoinHandle::into_result))
     }
 
     /// As [`poll_join_next`](Self::poll_join_next), with the id of the task.
@@ -199,7 +214,7 @@ impl<T> JoinSet<T> {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<(TaskId, T), JoinError>>> {
         let Poll::Ready(ended) = self.tasks.poll_next_unpin(cx) else { return Poll::Pending };
-        let with_id = |task: Ended<T>| {
+        let with_id = |task: JoinHandle<T>| {
             let id = task.id();
             task.into_result().map(|output| (id, output))
         };
@@ -235,9 +250,7 @@ impl<T> JoinSet<T> {
     /// The tasks stay in the set: [`join_next`](Self::join_next) returns a cancelled [`JoinError`] for
     /// each, or the result of one that had already finished.
     pub fn abort_all(&mut self) {
-        for task in &self.tasks {
-            task.abort();
-        }
+        self.tasks.iter().filter_map(|task| task.0.as_ref()).for_each(JoinHandle::abort);
     }
 
     /// Takes every task out of the set without aborting it: they go on unattended.

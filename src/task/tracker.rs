@@ -14,10 +14,10 @@
 
 use super::{JoinHandle, spawn, spawn_local};
 use crate::engine::sync_shim::Arc;
-use crate::engine::task::PrimitiveKind;
 use crate::engine::task::waker::set_note;
 use crate::engine::wakers::{self, Locked, Place, WaitList};
 use crate::impls::{impl_debug, impl_default, impl_unwind_safe};
+use crate::primitive_kind::PrimitiveKind;
 use crate::runtime::Handle;
 use pin_project_lite::pin_project;
 use std::fmt;

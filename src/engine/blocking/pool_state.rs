@@ -94,6 +94,20 @@ pub(super) enum NextStep<J> {
     End,
 }
 
+/// All that the pool says of itself, in one look.
+#[derive(Debug, Clone)]
+pub(crate) struct PoolCounts<R> {
+    /// The most threads that there may be.
+    pub(crate) max_threads: usize,
+    pub(crate) threads: usize,
+    /// Those that have no job, and none coming.
+    pub(crate) idle_threads: usize,
+    /// Jobs that no thread has begun.
+    pub(crate) queued: usize,
+    /// Said of the job that has waited longest; `None` if none waits.
+    pub(crate) first: Option<R>,
+}
+
 impl<J> PoolState<J> {
     pub(super) fn new(max: usize) -> Self {
         Self {
@@ -115,23 +129,13 @@ impl<J> PoolState<J> {
         if self.free >= self.queue.len() {
             Submitted::Signal
         } else if self.threads < self.max {
-            Submitted::Start(self.start())
+            self.threads += 1;
+            self.free += 1;
+            self.started += 1;
+            Submitted::Start(self.started - 1)
         } else {
             Submitted::Queued
         }
-    }
-
-    fn start(&mut self) -> usize {
-        self.threads += 1;
-        self.free += 1;
-        self.started += 1;
-        self.started - 1
-    }
-
-    fn take_back_start(&mut self) {
-        self.threads -= 1;
-        self.free -= 1;
-        self.started -= 1;
     }
 
     /// The thread asked for by the last [`submit`](Self::submit) could not be started. Returns its job if no
@@ -140,7 +144,9 @@ impl<J> PoolState<J> {
     /// `waits`: whether the job may wait for another thread.
     #[must_use]
     pub(super) fn not_started(&mut self, waits: bool) -> Option<J> {
-        self.take_back_start();
+        self.threads -= 1;
+        self.free -= 1;
+        self.started -= 1;
         if self.threads > 0 && waits {
             return None;
         }
@@ -165,14 +171,13 @@ impl<J> PoolState<J> {
         } else {
             // A burst of jobs is over.
             self.queue.shrink_to(MOST_PLACES);
-            if timed_out || self.closed { self.end() } else { NextStep::Wait }
+            if !timed_out && !self.closed {
+                return NextStep::Wait;
+            }
+            self.free -= 1;
+            self.threads -= 1;
+            NextStep::End
         }
-    }
-
-    fn end(&mut self) -> NextStep<J> {
-        self.free -= 1;
-        self.threads -= 1;
-        NextStep::End
     }
 
     pub(super) fn finished(&mut self) {
@@ -217,28 +222,20 @@ impl<J> PoolState<J> {
         self.threads
     }
 
-    /// Free threads that no queued job is waiting for.
-    pub(super) fn idle(&self) -> usize {
-        self.free.saturating_sub(self.queue.len())
-    }
-
     /// Whether no job is queued, being done or being cancelled.
     pub(super) fn has_no_job(&self) -> bool {
         self.queue.is_empty() && self.cancelled.is_empty() && self.free == self.threads
     }
 
-    pub(super) fn queued(&self) -> usize {
-        self.queue.len()
-    }
-
-    /// The job that has waited longest for a thread.
-    pub(super) fn first(&self) -> Option<&J> {
-        self.queue.front()
-    }
-
-    /// The most threads that there may be.
-    pub(super) fn max(&self) -> usize {
-        self.max
+    /// `first` is called with the job that has waited longest for a thread.
+    pub(super) fn counts<R>(&self, first: impl FnOnce(&J) -> R) -> PoolCounts<R> {
+        PoolCounts {
+            max_threads: self.max,
+            threads: self.threads,
+            idle_threads: self.free.saturating_sub(self.queue.len()),
+            queued: self.queue.len(),
+            first: self.queue.front().map(first),
+        }
     }
 }
 
@@ -252,12 +249,15 @@ mod tests {
         assert_eq!(state.submit('a'), Submitted::Start(0));
         assert_eq!(state.submit('b'), Submitted::Start(1));
         assert_eq!(state.submit('c'), Submitted::Queued);
-        assert_eq!((state.threads(), state.idle(), state.queued()), (2, 0, 3));
+        assert_eq!(
+            (state.threads(), state.counts(|_| ()).idle_threads, state.counts(|_| ()).queued),
+            (2, 0, 3)
+        );
         assert_eq!(state.next_step(false), NextStep::Run('a'));
         assert_eq!(state.next_step(false), NextStep::Run('b'));
         state.finished();
         assert_eq!(state.next_step(false), NextStep::Run('c'));
-        assert_eq!(state.queued(), 0);
+        assert_eq!(state.counts(|_| ()).queued, 0);
     }
 
     #[test]
@@ -267,9 +267,9 @@ mod tests {
         assert_eq!(state.next_step(false), NextStep::Run('a'));
         state.finished();
         assert_eq!(state.next_step(false), NextStep::Wait);
-        assert_eq!(state.idle(), 1);
+        assert_eq!(state.counts(|_| ()).idle_threads, 1);
         assert_eq!(state.submit('b'), Submitted::Signal);
-        assert_eq!(state.idle(), 0);
+        assert_eq!(state.counts(|_| ()).idle_threads, 0);
         assert_eq!(state.submit('c'), Submitted::Start(1), "the one free thread is for b");
     }
 
@@ -293,11 +293,11 @@ mod tests {
         let mut state = PoolState::new(2);
         assert_eq!(state.submit('a'), Submitted::Start(0));
         assert_eq!(state.not_started(true), Some('a'));
-        assert_eq!((state.threads(), state.queued()), (0, 0));
+        assert_eq!((state.threads(), state.counts(|_| ()).queued), (0, 0));
         assert_eq!(state.submit('a'), Submitted::Start(0));
         assert_eq!(state.submit('b'), Submitted::Start(1));
         assert_eq!(state.not_started(true), None);
-        assert_eq!((state.threads(), state.queued()), (1, 2));
+        assert_eq!((state.threads(), state.counts(|_| ()).queued), (1, 2));
         assert_eq!(state.submit('c'), Submitted::Start(1), "every job tries again");
         assert_eq!(state.not_started(true), None);
         assert_eq!(state.submit('d'), Submitted::Start(1));
@@ -325,7 +325,7 @@ mod tests {
         state.close(|_| false);
         assert_eq!(state.submit('d'), Submitted::Closed('d'));
         state.close(|_| true);
-        assert_eq!((state.threads(), state.queued()), (1, 0));
+        assert_eq!((state.threads(), state.counts(|_| ()).queued), (1, 0));
         for job in ['b', 'c'] {
             state.finished();
             assert!(!state.has_no_job());
@@ -371,7 +371,7 @@ mod tests {
             assert_eq!(state.submit(job), Submitted::Queued);
         }
         state.close(|job| job.is_uppercase());
-        assert_eq!(state.queued(), 2);
+        assert_eq!(state.counts(|_| ()).queued, 2);
         for end in [NextStep::Run('B'), NextStep::Run('D'), NextStep::Cancel('c'), NextStep::End] {
             state.finished();
             assert_eq!(state.next_step(false), end);
@@ -386,7 +386,7 @@ mod tests {
         assert_eq!(state.submit('b'), Submitted::Start(1));
         assert!(state.abandon().is_empty());
         assert_eq!(state.abandon(), ['a', 'b']);
-        assert_eq!((state.threads(), state.queued()), (0, 0));
+        assert_eq!((state.threads(), state.counts(|_| ()).queued), (0, 0));
 
         let mut state = PoolState::new(1);
         assert_eq!(state.submit('A'), Submitted::Start(0));

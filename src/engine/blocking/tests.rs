@@ -1,5 +1,6 @@
 use super::{AroundThread, Config, Job, Pool, SpawnError};
 use crate::engine::thread_name::ThreadName;
+use std::fmt;
 use std::panic::panic_any;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -32,6 +33,29 @@ impl Job for Call {
 
 fn call(f: impl FnOnce(bool) + Send + 'static) -> Call {
     Call { f: Box::new(f), must_run: false }
+}
+
+impl<J> fmt::Debug for SpawnError<J> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Closed(_) => "Closed",
+            Self::NoThread(..) => "NoThread",
+        })
+    }
+}
+
+impl<J: Job> Pool<J> {
+    fn threads(&self) -> usize {
+        self.counts(|_| ()).threads
+    }
+
+    fn idle_threads(&self) -> usize {
+        self.counts(|_| ()).idle_threads
+    }
+
+    fn queued(&self) -> usize {
+        self.counts(|_| ()).queued
+    }
 }
 
 fn config(max_threads: usize, keep_alive: Duration) -> Config {

@@ -68,6 +68,7 @@ enum Time {
 }
 
 impl Time {
+    #[inline]
     fn now(self) -> Instant {
         match self {
             Time::Real => sync_shim::clock::now(),
@@ -88,45 +89,38 @@ impl Clock {
         Self { time: Mutex::new(Time::Real) }
     }
 
+    /// Takes the lock only if a clock of this process has ever been stopped.
     #[inline]
-    pub(crate) fn now(&self) -> Instant {
-        if is_any_virtual() { self.own_now() } else { sync_shim::clock::now() }
+    fn time(&self) -> Time {
+        if is_any_virtual() { self.own_time() } else { Time::Real }
     }
 
     #[cold]
-    fn own_now(&self) -> Instant {
-        self.time.lock().now()
+    fn own_time(&self) -> Time {
+        *self.time.lock()
+    }
+
+    #[inline]
+    pub(crate) fn now(&self) -> Instant {
+        self.time().now()
     }
 
     #[inline]
     pub(crate) fn is_stopped(&self) -> bool {
-        is_any_virtual() && self.stopped_at().is_some()
+        self.stopped_at().is_some()
     }
 
     /// The moment at which the clock stands.
     #[inline]
     pub(crate) fn stopped_at(&self) -> Option<Instant> {
-        if is_any_virtual() { self.own_stop() } else { None }
-    }
-
-    #[cold]
-    fn own_stop(&self) -> Option<Instant> {
-        match *self.time.lock() {
-            Time::Stopped(at) => Some(at),
-            Time::Real | Time::Resumed { .. } => None,
-        }
+        if let Time::Stopped(at) = self.time() { Some(at) } else { None }
     }
 
     /// By how much this clock differs from the system's. While the answer stays the same, a deadline
     /// comes nearer on both by the same time.
     #[inline]
     pub(super) fn offset(&self) -> ClockOffset {
-        if is_any_virtual() { self.own_offset() } else { ClockOffset::NONE }
-    }
-
-    #[cold]
-    fn own_offset(&self) -> ClockOffset {
-        match *self.time.lock() {
+        match self.time() {
             // While it stands still no sleep ends at a deadline; what comes after is another offset.
             Time::Real | Time::Stopped(_) => ClockOffset::NONE,
             Time::Resumed { at, since } => ClockOffset(Some((at, since))),
@@ -165,16 +159,6 @@ impl Clock {
         *time = Time::Stopped(at.max(to(at)));
         Ok(())
     }
-
-    /// Moves a stopped clock to `moment`, unless it is there or beyond. `false`: it is not stopped.
-    pub(super) fn jump(&self, moment: Instant) -> bool {
-        let mut time = self.time.lock();
-        let Time::Stopped(at) = *time else {
-            return false;
-        };
-        *time = Time::Stopped(at.max(moment));
-        true
-    }
 }
 
 /// The quiescent points of one driver, while its clock stands still.
@@ -205,9 +189,7 @@ impl QuiescentPoints {
 
     /// Begins a quiescent point: moves the wakers of all waiting futures into `wakes`.
     pub(crate) fn begin(&self, wakes: &mut Vec<Waker>) {
-        let mut waiting = self.waiting.lock();
-        *waiting += 1;
-        waiting.take_matching(wakes, |_| true);
+        self.waiting.take_matching(wakes, |count, _| *count += 1, |_| true);
     }
 }
 
@@ -226,7 +208,6 @@ mod tests {
         let clock = Clock::new();
         assert_eq!(clock.advance(|at| at + HOUR), Err(WrongState), "it goes");
         assert_eq!(clock.resume(), Err(WrongState), "it goes");
-        assert!(!clock.jump(clock.now() + HOUR));
         assert!(!clock.is_stopped());
         clock.stop().expect("it goes");
         assert_eq!(clock.stop(), Err(WrongState));
@@ -234,8 +215,8 @@ mod tests {
         assert_eq!(clock.stopped_at(), Some(start));
         clock.advance(|at| at + HOUR).expect("it stands");
         assert_eq!(clock.now(), start + HOUR);
-        assert!(clock.jump(start + 3 * HOUR));
-        assert!(clock.jump(start), "never back");
+        clock.advance(|_| start + 3 * HOUR).expect("it stands");
+        clock.advance(|_| start).expect("it stands");
         assert_eq!(clock.now(), start + 3 * HOUR);
         clock.advance(|at| at - HOUR).expect("it stands");
         assert_eq!(clock.now(), start + 3 * HOUR, "never back");

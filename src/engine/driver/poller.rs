@@ -1,9 +1,6 @@
 //! The system's poller behind its lock, and how a thread that sleeps in it is woken: the seat is the right to
 //! hold the lock.
 //!
-//! [`Seat`] is here and not in `seat.rs`, so that the driver, which owns it, and `seat.rs`, which uses the
-//! driver, do not import each other.
-//!
 //! # The alarm word
 //!
 //! One word says whether the holder of the seat sleeps in the poller, and until when. It is what
@@ -39,8 +36,8 @@
 //! `wake` finds the deadline and rings; whether the holder is already inside the system call does
 //! not matter, because the `mio::Waker` keeps the ring until the poll. What the caller of `wake`
 //! wrote before it is visible to the holder after its turn (Release and Acquire on the word; every
-//! step in between is a read-modify-write, which goes on with the release sequence). Models: `seat/loom.rs`,
-//! the word alone and the whole seat; over two holders,
+//! step in between is a read-modify-write, which goes on with the release sequence). Models:
+//! `poller/loom.rs`, the word alone and the whole seat; over two holders,
 //! `a_wake_while_the_seat_changes_hands_reaches_one_of_the_two`.
 //!
 //! # No earlier deadline is lost
@@ -295,3 +292,6 @@ impl Alarm {
         }
     }
 }
+
+#[cfg(all(test, liten_loom))]
+mod loom;

@@ -9,7 +9,7 @@
 //! |---|---|---|---|
 //! | registration | assumed: readable and writable, as the interest asks for | 0 | none |
 //! | event: `set` | the reported ones are added | +1 | all waiters of its directions |
-//! | short count: `clear` | data of the direction goes, unless the mark (below) is set | same | none |
+//! | short count: `clear_data` | data of the direction goes, unless the mark (below) is set | same | none |
 //! | `WouldBlock`: `clear_bits` | those that `registration.rs` names go | same | none |
 //! | a clear of an older tick | unchanged | same | none |
 //! | shutdown (a bit that never goes) | unchanged | same | all tasks, with an error |
@@ -60,7 +60,7 @@ use crate::engine::slab::{Key, Slab, TOKEN_CAPACITY};
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicI32, AtomicU64, Ordering};
 use crate::engine::tokio_note;
-use crate::engine::wakers::{self, Line, Locked, Place, WaitList};
+use crate::engine::wakers::{self, Line, Place, WaitList};
 use mio::Token;
 use pin_project_lite::pin_project;
 use std::future::Future;
@@ -90,7 +90,7 @@ pub(crate) struct Readiness {
     waiters: Waiters,
 }
 
-/// The bits that were ready at one moment; `clear` takes it back to tell that moment from a later one.
+/// The bits that were ready at one moment; a clear takes it back to tell that moment from a later one.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadyEvent {
     tick: u64,
@@ -130,8 +130,22 @@ impl Readiness {
 
     /// Calls `each` with the first wakers that wait, and for which bits, [`LISTED_WAITERS`] at most,
     /// under the lock: it calls, clones and drops no waker.
-    pub(crate) fn each_waiter(&self, each: impl FnMut(&Waker, Ready)) {
-        each_waker(&mut self.waiters.lock(), LISTED_WAITERS, each);
+    pub(crate) fn each_waiter(&self, mut each: impl FnMut(&Waker, Ready)) {
+        let (mut waiters, mut left) = (self.waiters.lock(), LISTED_WAITERS);
+        for direction in [Direction::Read, Direction::Write] {
+            for waker in waiters.of(direction).iter().take(left) {
+                left -= 1;
+                each(waker, direction.mask());
+            }
+        }
+        waiters.each(|word, waker| {
+            if left == 0 {
+                return ControlFlow::Break(());
+            }
+            left -= 1;
+            each(waker, Ready::from_state(word as u64));
+            ControlFlow::Continue(())
+        });
     }
 
     /// How many events there have been.
@@ -149,7 +163,7 @@ impl Readiness {
         // that it also sees what went before the event.
         let next = |state: u64| Some((state | ready.bits()).wrapping_add(TICK));
         let _ = self.state.fetch_update(Ordering::Release, Ordering::Relaxed, next);
-        take(self.waiters.lock(), ready, wakes);
+        take(&self.waiters, ready, wakes);
     }
 
     /// Waits, for futures that are plain `poll_` functions. Any number of tasks may wait in one
@@ -166,8 +180,8 @@ impl Readiness {
         if let Some(answer) = self.answer(direction.mask(), NO_TICK) {
             return Poll::Ready(answer);
         }
-        let (mut swept, mut clone) = (Vec::new(), None);
-        loop {
+        let mut clone = None;
+        let swept = loop {
             let mut waiters = self.waiters.lock();
             if let Some(answer) = self.answer(direction.mask(), NO_TICK) {
                 return Poll::Ready(answer);
@@ -178,15 +192,19 @@ impl Readiness {
                 return Poll::Pending;
             }
             if let Some(clone) = clone.take() {
-                line.join(clone, &mut swept);
-                break;
+                break line.join(clone);
             }
             drop(waiters);
             // Outside the lock: it may come back here.
             clone = Some(cx.waker().clone());
+        };
+        if let Some(mut line) = swept {
+            let mut swept = Vec::new();
+            line.move_into(&mut swept);
+            // A waker that panics keeps no other waker from being called, and the panic does not reach this
+            // task.
+            wakers::wake_all(&mut swept);
         }
-        // A waker that panics keeps no other waker from being called, and the panic does not reach this task.
-        wakers::wake_all(&mut swept);
         Poll::Pending
     }
 
@@ -225,7 +243,7 @@ impl Readiness {
     ///
     /// It must not be called for a source on which a short count means nothing, such as a datagram socket,
     /// nor on a system whose selector wants to see `WouldBlock` before it reports again (Windows).
-    pub(crate) fn clear(&self, event: ReadyEvent, direction: Direction) {
+    pub(crate) fn clear_data(&self, event: ReadyEvent, direction: Direction) {
         self.forget(event, direction.data(), direction.mark());
     }
 
@@ -256,7 +274,7 @@ impl Readiness {
         // Ordering: Release pairs with the Acquire in `answer`, for a first look without the lock; the second
         // look is ordered by the lock, as for `set`.
         self.state.fetch_or(SHUTDOWN, Ordering::Release);
-        take(self.waiters.lock(), Ready::ALL_BITS, wakes);
+        take(&self.waiters, Ready::ALL_BITS, wakes);
     }
 
     /// The answer to a waiter; `None` if it has to wait, for any event of `mask` that is not the one with the
@@ -279,7 +297,7 @@ impl Drop for Readiness {
     /// the process.
     fn drop(&mut self) {
         let mut left = Vec::new();
-        take(self.waiters.lock(), Ready::ALL_BITS, &mut left);
+        take(&self.waiters, Ready::ALL_BITS, &mut left);
         wakers::drop_all(left);
     }
 }
@@ -414,32 +432,18 @@ impl Lines {
     }
 }
 
-/// Calls `each` with up to `most` wakers, and the bits that they wait for.
-fn each_waker(waiters: &mut Locked<'_, Lines>, most: usize, mut each: impl FnMut(&Waker, Ready)) {
-    let mut left = most;
-    for direction in [Direction::Read, Direction::Write] {
-        for waker in waiters.of(direction).iter().take(left) {
-            left -= 1;
-            each(waker, direction.mask());
-        }
-    }
-    waiters.each(|word, waker| {
-        if left == 0 {
-            return ControlFlow::Break(());
-        }
-        left -= 1;
-        each(waker, Ready::from_state(word as u64));
-        ControlFlow::Continue(())
-    });
-}
-
 /// Moves out all wakers that these bits concern.
-fn take(mut waiters: Locked<'_, Lines>, ready: Ready, wakes: &mut Vec<Waker>) {
-    if ready.intersects(Direction::Read.mask()) {
-        waiters.of(Direction::Read).take(wakes);
-    }
-    if ready.intersects(Direction::Write.mask()) {
-        waiters.of(Direction::Write).take(wakes);
-    }
-    waiters.take_matching(wakes, |word| ready.intersects(Ready::from_state(word as u64)));
+fn take(waiters: &Waiters, ready: Ready, wakes: &mut Vec<Waker>) {
+    let (mut readers, mut writers) = (None, None);
+    let take_lines = |lines: &mut Lines, wakes: &mut Vec<Waker>| {
+        if ready.intersects(Direction::Read.mask()) {
+            readers = lines.readers.take(wakes);
+        }
+        if ready.intersects(Direction::Write.mask()) {
+            writers = lines.writers.take(wakes);
+        }
+    };
+    let matches = |word| ready.intersects(Ready::from_state(word as u64));
+    waiters.take_matching(wakes, take_lines, matches);
+    [readers, writers].into_iter().flatten().for_each(|mut line| line.move_into(wakes));
 }

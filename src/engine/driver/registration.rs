@@ -174,7 +174,11 @@ impl Registration {
     /// # Errors
     ///
     /// The system refuses to report room. The source stays marked as ready then: the next write tries again.
-    pub(crate) fn would_block(&self, event: ReadyEvent, direction: Direction) -> io::Result<()> {
+    pub(crate) fn clear_would_block(
+        &self,
+        event: ReadyEvent,
+        direction: Direction,
+    ) -> io::Result<()> {
         self.clear_bits(event, direction.all())
     }
 
@@ -185,7 +189,7 @@ impl Registration {
     ///
     /// # Errors
     ///
-    /// As [`would_block`](Self::would_block).
+    /// As [`clear_would_block`](Self::clear_would_block).
     pub(crate) fn clear_after_try_io(&self, event: ReadyEvent, wanted: Ready) -> io::Result<()> {
         let kept = self.asked(wanted).unwrap_or(Ready::EMPTY);
         self.clear_bits(
@@ -215,17 +219,20 @@ impl Registration {
     }
 
     fn clear_bits(&self, event: ReadyEvent, bits: Ready) -> io::Result<()> {
-        self.write_interest.clear_bits(&self.readiness, event, bits, |descriptor, interest| {
-            self.reregister(descriptor, interest)
-        })
+        self.write_interest.report_then_clear(
+            &self.readiness,
+            event,
+            bits,
+            |descriptor, interest| self.reregister(descriptor, interest),
+        )
     }
 
-    /// A transfer in this direction moved fewer bytes than it could have; see [`Readiness::clear`].
+    /// A transfer in this direction moved fewer bytes than it could have; see [`Readiness::clear_data`].
     pub(crate) fn clear_after_short_transfer(&self, event: ReadyEvent, direction: Direction) {
         let register = |descriptor, interest| self.reregister(descriptor, interest);
         // The bit stays if the system refuses to report room.
         if direction == Direction::Read || self.write_interest.report(register).is_ok() {
-            self.readiness.clear(event, direction);
+            self.readiness.clear_data(event, direction);
         }
     }
 
@@ -304,7 +311,7 @@ impl WriteInterest {
     /// # Errors
     ///
     /// The errors of `register`. The bits are kept then: the next write tries again.
-    fn clear_bits(
+    fn report_then_clear(
         &self,
         readiness: &Readiness,
         event: ReadyEvent,

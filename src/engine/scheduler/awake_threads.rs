@@ -18,7 +18,6 @@
 //!
 //! One of the two sees the other.
 
-use super::slots::Remaining;
 use crate::engine::driver::Driver;
 use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering, fence};
@@ -63,7 +62,7 @@ impl AwakeThreads {
 
     /// The caller is about to sleep, or to end.
     pub(crate) fn remove(&self) {
-        if self.leave() == Remaining::None {
+        if self.leave() {
             // Ordering: SeqCst fence, see the head of this file.
             fence(Ordering::SeqCst);
             if self.driver.clock().is_stopped() {
@@ -72,10 +71,11 @@ impl AwakeThreads {
         }
     }
 
-    /// As [`AwakeThreads::remove`], by the thread that the last one would wake: it looks now.
-    pub(super) fn leave(&self) -> Remaining {
+    /// As [`AwakeThreads::remove`], by the thread that the last one would wake: it looks now. Returns whether
+    /// it is the last one itself.
+    pub(super) fn leave(&self) -> bool {
         // Ordering: SeqCst, see `add`.
-        Remaining::of_before(self.word.fetch_add(CHANGE - 1, Ordering::SeqCst) & AWAKE_MASK)
+        self.word.fetch_add(CHANGE - 1, Ordering::SeqCst) & AWAKE_MASK == 1
     }
 
     /// Whether no thread is awake. To be compared with a later reading, which differs if one was awake

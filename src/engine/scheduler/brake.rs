@@ -12,12 +12,12 @@
 //! | above zero | all |
 //! | below, a small debt | as many as may run all the time: what is granted, rounded down |
 //! | a larger debt | none |
-//! | the same for a whole period | all: the debt is forgiven, until a worker has had its turn |
+//! | the same for a whole period | all: the debt is forgiven, until a worker has polled such a task |
 //!
 //! The other workers leave such tasks to them, as helpers do, and run ready tasks. So ready tasks find
 //! something of the quota at any moment, and not only at a period's beginning. Nothing is starved: after each
 //! period in which none may compute, all may until a worker has found that at a fair turn, and has taken such
-//! a task before it runs a ready one (`Worker::take_turn`).
+//! a task before it runs a ready one (`Worker::take_owed_poll`).
 //!
 //! No one knows when a period begins, and the account does not need to: what is used in *any* stretch as long
 //! as a period is the quota at most, but for the credit, and for the length of the polls that are not over
@@ -77,37 +77,31 @@ struct Account {
     balance: i64,
     /// Since when no worker has been allowed to compute.
     none_since: Option<Instant>,
-    /// The debt was forgiven, and no worker has had its turn since.
-    owes_turn: bool,
+    /// The debt was forgiven, and no worker has polled a task since that has yielded: one poll is owed.
+    owes_poll: bool,
 }
 
 impl Brake {
-    /// One look: returns how many workers may run tasks that have yielded. `had_turn`: since the last look a
-    /// worker has had the turn that was owed, or there is no task for it.
-    pub(super) fn look(
-        &mut self,
-        budget: Option<CpuBudget>,
-        now: Instant,
-        had_turn: bool,
-    ) -> usize {
+    /// One look: returns how many workers may run tasks that have yielded. `is_paid`: since the last look a
+    /// worker has made the poll that was owed, or there is no task for it.
+    pub(super) fn look(&mut self, budget: Option<CpuBudget>, now: Instant, is_paid: bool) -> usize {
         let known = self.account.take();
         let Some(budget) = budget else {
             return ALL;
         };
         let is_same =
             |it: &Account| (it.budget.time, it.budget.period) == (budget.time, budget.period);
-        let account = known.filter(is_same).map_or_else(
-            || Account::new(budget, now),
-            |known| known.advance(budget, now, had_turn),
-        );
+        let account = known
+            .filter(is_same)
+            .map_or_else(|| Account::new(budget, now), |known| known.advance(budget, now, is_paid));
         let allowed = account.allowed();
         self.account = Some(account.allow(allowed));
         allowed
     }
 
-    /// Whether the debt was forgiven, and no worker has had its turn since.
-    pub(super) fn owes_turn(&self) -> bool {
-        self.account.is_some_and(|account| account.owes_turn)
+    /// Whether the debt was forgiven, and the poll that is owed then has not been made.
+    pub(super) fn owes_poll(&self) -> bool {
+        self.account.is_some_and(|account| account.owes_poll)
     }
 
     /// The longest time to the next look, if there is an account: [`LOOK`] where half a processor or more is
@@ -121,10 +115,10 @@ impl Brake {
 
 impl Account {
     fn new(budget: CpuBudget, now: Instant) -> Self {
-        Self { budget, looked: now, balance: 0, none_since: None, owes_turn: false }
+        Self { budget, looked: now, balance: 0, none_since: None, owes_poll: false }
     }
 
-    fn advance(self, budget: CpuBudget, now: Instant, had_turn: bool) -> Self {
+    fn advance(self, budget: CpuBudget, now: Instant, is_paid: bool) -> Self {
         // All of it, however long: time used meanwhile counts as well. A clock that jumps is worth no more
         // than the bounds of the balance, in both directions.
         let passed = now.saturating_duration_since(self.looked);
@@ -141,7 +135,7 @@ impl Account {
             looked: now,
             balance: if is_forgiven { most.max(1) } else { balance },
             none_since: self.none_since.filter(|_| !is_forgiven),
-            owes_turn: is_forgiven || self.owes_turn && !had_turn,
+            owes_poll: is_forgiven || self.owes_poll && !is_paid,
         }
     }
 
@@ -152,7 +146,7 @@ impl Account {
     }
 
     fn allowed(&self) -> usize {
-        if self.balance >= 0 || self.owes_turn {
+        if self.balance >= 0 || self.owes_poll {
             ALL
         } else if self.balance >= -nanos(self.budget.time / DEBT) {
             self.rate() as usize

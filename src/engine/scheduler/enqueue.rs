@@ -62,7 +62,7 @@ use std::iter;
 pub(super) enum Pusher<O, C> {
     Worker(O, Reason),
     /// The driver thread while it calls wakers: one has made the task hot.
-    Dispatcher(C),
+    DriverThread(C),
     Other(OutsideReason),
 }
 
@@ -165,7 +165,7 @@ pub(super) fn place<O: Copy, C>(
             Reason::Long => (Queue::Yielded(own), Notice::Peer(own)),
             Reason::LeftToOthers => (Queue::SharedYielded, Notice::Regular),
         },
-        Pusher::Dispatcher(chains) => match to() {
+        Pusher::DriverThread(chains) => match to() {
             To::Home(home) => (Queue::Chain(chains, home), Notice::Nothing),
             To::Any => (Queue::Injector, Notice::Outside),
             To::Regular => (Queue::SharedYielded, Notice::Regular),
@@ -190,7 +190,7 @@ pub(super) enum Role {
     Worker(Worker),
     /// A thread in `block_on`.
     Root(Arc<Shared>),
-    Dispatcher(Dispatcher),
+    DriverThread(DriverThread),
     /// A worker whose task blocks in place: it has no queues meanwhile.
     BlockedInPlace,
     /// A thread that drops the tasks of a closed runtime, and must not block on what others of them do.
@@ -225,12 +225,12 @@ pub(super) fn with_role<R>(f: impl FnOnce(Option<&Role>) -> R) -> R {
 ///
 /// It does not run the tasks that they wake. It collects these per home worker, and sends each worker one
 /// chain. Tasks without a home go to the injector, one by one.
-pub(super) struct Dispatcher {
+pub(super) struct DriverThread {
     shared: Arc<Shared>,
     chains: Chains,
 }
 
-impl Dispatcher {
+impl DriverThread {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         // A place for each home, so that the thread does not allocate when it first steps in.
         let chains = RefCell::new(Vec::with_capacity(shared.slots.workers()));
@@ -243,7 +243,7 @@ impl Dispatcher {
 
     pub(super) fn woken(&self, task: Hot) {
         self.shared.report_outside(&task);
-        self.shared.enqueue(Pusher::Dispatcher(&self.chains), task);
+        self.shared.enqueue(Pusher::DriverThread(&self.chains), task);
     }
 
     /// Sends what was collected.
@@ -449,8 +449,8 @@ unsafe impl Schedule for Shared {
                 worker.woken(task);
                 Ok(())
             }
-            Some(Role::Dispatcher(batch)) if batch.address() == address => {
-                batch.woken(task);
+            Some(Role::DriverThread(thread)) if thread.address() == address => {
+                thread.woken(task);
                 Ok(())
             }
             _ => Err(task),

@@ -11,6 +11,18 @@
 //! | one that is woken | by the record of its own polls (task/home.rs) |
 //! | a new one | if the first polls of tasks of its type were mostly long: by [`LongTypes`] |
 //!
+//! # All that is called long
+//!
+//! | what | from | and then | constant |
+//! |---|---|---|---|
+//! | a worker's tasks, on average | 67 µs | it offers its core to helpers at times | `LONG` in policy.rs |
+//! | its polls since the last look, on average | 150 µs | it is *slow* | `LONG_POLL` in decision.rs |
+//! | one poll | 500 µs | it lengthens the record of its task, or type | [`LONG_FROM`] |
+//! | one poll, if no regular worker is free | 10 ms | it is reported | `REPORT_AFTER` in decision.rs |
+//! | one poll | 50 ms | workers that move take what has yielded | `YIELDED_AFTER` in decision.rs |
+//! | a task that has been polled | 2 long polls more than short | it is long | `LONG` in home.rs |
+//! | a new one | 4 long first polls more than short | it is long | [`LONG`] |
+//!
 //! # When polls are timed
 //!
 //! A reading of the clock costs as much as the cheapest poll (policy.rs), so polls are timed only while

@@ -89,7 +89,7 @@
 use super::enqueue::{Notice, Role, play};
 use super::shared::Shared;
 use super::slice;
-use super::slots::{Remaining, SleepHooks};
+use super::slots::SleepHooks;
 use super::threads::{ThreadConfig, ThreadList, ThreadSetup, join};
 use super::watchdog;
 use super::worker::Worker;
@@ -131,19 +131,12 @@ impl Shared {
         self.start_watchdog_once(&mut threads)
     }
 
-    /// As [`Shared::start_watchdog`] with the lock held; fails at once if no thread could be made a short
-    /// time ago.
+    /// As [`Shared::start_watchdog`] with the lock held.
     fn start_watchdog_once(self: &Arc<Self>, threads: &mut ThreadList) -> io::Result<()> {
         let Some(setup) = self.threads.setup.get().filter(|_| threads.watchdog.is_none()) else {
             return Ok(());
         };
-        let now = clock::now();
-        if threads.has_just_failed(now) {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        let started = self.start_aside(setup, "driver", watchdog::run);
-        threads.failed = started.is_err().then_some(now);
-        threads.watchdog = Some(started?);
+        threads.watchdog = Some(self.start_aside(threads, setup, "driver", watchdog::run)?);
         Ok(())
     }
 
@@ -159,35 +152,34 @@ impl Shared {
         else {
             return;
         };
-        let now = clock::now();
-        if threads.has_just_failed(now) {
-            return;
-        }
         self.add_awake();
         let life = |shared: &Arc<Self>| {
             play(&Role::Drainer, || shared.drain(Some(&shared.shutdown.drainer)));
             shared.threads.lock().drains = false;
             shared.remove_awake();
         };
-        match self.start_aside(setup, "drainer", life) {
+        match self.start_aside(&mut threads, setup, "drainer", life) {
             Ok(thread) => {
                 threads.drains = true;
                 threads.drainers.push(thread);
             }
-            Err(_) => {
-                threads.failed = Some(now);
-                self.remove_awake();
-            }
+            Err(_) => self.remove_awake(),
         }
     }
 
-    /// Starts a thread of the runtime that runs no tasks.
+    /// Starts a thread of the runtime that runs no tasks; fails at once if none could be made a short time
+    /// ago.
     fn start_aside(
         self: &Arc<Self>,
+        threads: &mut ThreadList,
         setup: &ThreadSetup,
         suffix: &str,
         life: impl FnOnce(&Arc<Self>) + Send + 'static,
     ) -> io::Result<JoinHandle<()>> {
+        let now = clock::now();
+        if threads.has_just_failed(now) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
         let (shared, inside, mut life) = (self.clone(), setup.inside.clone(), Some(life));
         self.threads.begins();
         let started = setup.config.spawn(suffix, move || {
@@ -199,6 +191,7 @@ impl Shared {
             shared.threads.ends();
         });
         if started.is_err() {
+            threads.failed = Some(now);
             self.threads.ends();
         }
         started
@@ -422,7 +415,7 @@ impl Shared {
         // and at the counts; there, count the task, fence, read `closed`.
         fence(Ordering::SeqCst);
         self.drain(running);
-        if self.size.count_out() == Remaining::None {
+        if self.size.count_out() {
             self.drain_to_the_end(running);
         }
         self.slots.get(index).forget_thread();

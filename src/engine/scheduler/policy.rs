@@ -7,20 +7,21 @@
 //! | Does the task in the next slot run? | each tick with one | `may_run_from_next_slot` | [`NEXT_CAP`] |
 //! | Does a yielded one run before a ready one? | each pop of a ready task | `is_yielded_due` | [`INTAKE`] |
 //! | Is the driver polled before a yielded one? | nothing is ready | `yielded_alone` | [`YIELDS_ALONE`] |
-//! | Does the worker look for shared work? | each tick | `pauses` | |
-//! | The same, though no hint says so? | each fair turn | `is_look_due` | |
-//! | How much may it bring in? | each look | `begin_look` | [`INTAKE`] |
+//! | Does an intake pause? | each tick | `pauses` | |
+//! | Is an intake due, though no hint says so? | each fair turn | `is_intake_due` | |
+//! | How much may it bring in? | each intake | `begin_intake` | [`INTAKE`] |
 //! | How many tasks run until the next fair turn? | each fair turn and sleep | `interval` | as above |
 //! | Are these tasks not worth a peer? | a batch, each fair turn | `are_cheap` | [`CHEAP`], [`KEPT`] |
 //! | Are they soon done? | timers; the fair turn after a sleep | `are_soon_done` | [`WANTED`] |
 //! | Does it offer its core to others? | each fair turn | `offers` | [`LONG`], [`OFFER`] |
 //!
-//! # When it looks for shared work, and how much it brings in
+//! # The intake of shared work
 //!
-//! *Shared work* is what waits in the wake channel and in the queues that all workers share. After a look for
-//! it, a worker that has tasks of its own runs as many tasks as the look brought before it looks again: the
-//! *pause*. All looks of one *pass* bring in [`INTAKE`] tasks from the injector at most. A pass begins
-//! with a look that brings something, and lasts until what was in the deque then has been popped.
+//! *Shared work* is what waits in the wake channel and in the queues that all workers share. In an *intake* a
+//! worker looks for it. A worker that has tasks of its own then runs as many tasks as the intake brought
+//! before the next one: the *pause*. All intakes of one *pass* bring in [`INTAKE`] tasks from the injector at
+//! most. A pass begins with an intake that brings something, and lasts until what was in the deque then has
+//! been popped.
 //!
 //! # What its tasks cost
 //!
@@ -310,9 +311,9 @@ impl Policy {
     }
 }
 
-/// When the worker looks for shared work, and how much it brings in.
+/// The intake of shared work.
 impl Policy {
-    /// One tick: whether the worker looks for no shared work in it.
+    /// One tick: whether there is no intake in it.
     #[inline]
     pub(super) fn pauses(&self) -> bool {
         let pause = self.pause.get();
@@ -322,9 +323,9 @@ impl Policy {
         pause != 0
     }
 
-    /// Whether the worker looks for shared work now, though no hint says that there is some. `queued` tasks
-    /// are in the deque: thieves may have taken what the last look brought.
-    pub(super) fn is_look_due(&self, queued: usize) -> bool {
+    /// Whether an intake is due, though no hint says that there is shared work. `queued` tasks are in the
+    /// deque: thieves may have taken what the last intake brought.
+    pub(super) fn is_intake_due(&self, queued: usize) -> bool {
         self.pause.set(self.pause.get().min(queued as u32));
         self.pause.get() == 0
     }
@@ -346,9 +347,9 @@ impl Policy {
         }
     }
 
-    /// The worker looks for shared work, with `queued` tasks in the deque. Returns how many it may bring in;
-    /// 0: until the pass ends, only its channel is worth a look.
-    pub(super) fn begin_look(&self, queued: usize) -> usize {
+    /// An intake begins, with `queued` tasks in the deque. Returns how many it may bring in; 0: until the
+    /// pass ends, only the worker's channel is worth a look.
+    pub(super) fn begin_intake(&self, queued: usize) -> usize {
         if self.pass.get() > queued {
             // Thieves have taken from what the pass was to last for.
             self.end_pass_after(queued);
@@ -356,11 +357,11 @@ impl Policy {
         self.room.get()
     }
 
-    /// A look at the injector has `brought` in tasks, of the `room` that there was for them. With these,
+    /// The injector has `brought` in tasks, of the `room` that there was for them. With these,
     /// `queued` tasks are in the deque.
     pub(super) fn brought(&self, room: usize, brought: usize, queued: usize) {
-        // A small remainder is not worth a look: what it brings would lengthen the queue by little, and cost
-        // the next look a whole round of the worker's own tasks.
+        // A small remainder is not worth an intake: what it brings would lengthen the queue by little, and
+        // cost the next intake a whole round of the worker's own tasks.
         let left = room.saturating_sub(brought);
         self.room.set(if left < INTAKE / 2 { 0 } else { left });
         if brought != 0 && self.pass.get() == 0 {
@@ -368,9 +369,9 @@ impl Policy {
         }
     }
 
-    /// The look is over: there was `room` for that many tasks, `brought` is the number of those that came
+    /// The intake is over: there was `room` for that many tasks, `brought` is the number of those that came
     /// from the injector, and `added` counts those from the channel, too.
-    pub(super) fn end_look(&self, room: usize, brought: usize, added: usize) {
+    pub(super) fn end_intake(&self, room: usize, brought: usize, added: usize) {
         let pause = match room {
             0 => self.pass.get().min(FAIR_INTERVAL as usize) - 1,
             _ => brought,

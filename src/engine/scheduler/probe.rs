@@ -29,7 +29,7 @@
 use super::brake::CpuBudget;
 use super::shared::Shared;
 use crate::engine::sync_shim::Arc;
-use crate::engine::task::followed::Wait;
+use crate::engine::task::followed::Delay;
 use crate::engine::task::header::FutureType;
 use crate::engine::task::{Polled, RunningTask, TaskId};
 use std::time::{Duration, Instant};
@@ -115,9 +115,9 @@ pub(crate) trait WorkerProbe {
     /// task is to be followed to its next poll.
     fn poll_begins(&self, task: RunningTask, polls: u64) -> Option<u32>;
 
-    /// A poll begins of a task that is followed, after that wait if there was one. Returns whether the task
+    /// A poll begins of a task that is followed, after that delay if there was one. Returns whether the task
     /// is followed on.
-    fn followed_poll_begins(&self, task: TaskId, wait: Option<Wait>) -> bool;
+    fn followed_poll_begins(&self, task: TaskId, delay: Option<Delay>) -> bool;
 
     /// The poll of `task` has ended, and is among `polls`.
     fn poll_ends(&self, task: RunningTask, outcome: Polled, polls: u64);

@@ -35,7 +35,7 @@
 
 use super::awake_threads::{AwakeThreads, Quiescence};
 use super::shared::Shared;
-use crate::engine::driver::seat::SeatGuard;
+use crate::engine::driver::SeatGuard;
 use crate::engine::park::Parker;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, Mutex};

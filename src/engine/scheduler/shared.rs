@@ -4,20 +4,17 @@ use super::awake_threads::Quiescence;
 use super::idle::Idle;
 use super::lengths::LongTypes;
 use super::probe::{Probe, TaskEvent};
-use super::slots::{ForeignTasks, Slot, Slots, WorkerCounts};
+use super::slots::{ForeignTasks, Slot, Slots};
 use super::threads::{Shutdown, ThreadSetup, Threads, WorkerCount};
-use super::watchdog::flags::WatchdogFlags;
 use crate::engine::driver::Driver;
 use crate::engine::park::{Parker, Unpark, Unparker};
-use crate::engine::queue::local::{Injector, Stealer};
+use crate::engine::queue::local::Injector;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::current::Running;
 use crate::engine::task::header::{Completer, Hot, RegistryKey};
 use crate::engine::task::home::Home;
 use crate::engine::task::hooks::TaskHooks;
-use crate::engine::task::registry::ListEntry;
-use crate::engine::task::{RunningTask, TaskId};
 use crossbeam_utils::CachePadded;
 use std::sync::OnceLock;
 
@@ -75,38 +72,10 @@ impl Shared {
         assert!(self.task_hooks.set(hooks).is_ok(), "set once");
     }
 
-    /// How many workers there are without the spares, or are about to be.
-    pub(crate) fn worker_count(&self) -> usize {
-        self.size.regular()
-    }
-
-    /// How many spare workers there are.
-    pub(crate) fn spare_workers(&self) -> usize {
-        self.size.spares()
-    }
-
     /// The most workers there may be, with spares.
     pub(super) fn most_workers(&self, setup: &ThreadSetup) -> usize {
         let replaced = if setup.replaces_blocked { self.size.blocked_in_place() } else { 0 };
         (self.size.regular() + setup.max_spares + replaced).min(self.slots.workers())
-    }
-
-    /// How many there may be, if there are as many.
-    pub(crate) fn spares_used_up(&self) -> Option<usize> {
-        let setup = self.threads.setup.get()?;
-        let most = self.most_workers(setup).saturating_sub(self.size.regular());
-        (self.spare_workers() >= most).then_some(most)
-    }
-
-    /// How many threads of workers rest.
-    pub(crate) fn resting_workers(&self) -> usize {
-        self.slots.iter().filter(|slot| slot.rests()).count()
-    }
-
-    /// The tasks that the workers run at the moment.
-    pub(crate) fn running_tasks(&self) -> Vec<RunningTask> {
-        let tasks = self.used_slots().filter_map(|slot| slot.running.read());
-        tasks.chain(self.shutdown.drainer.read()).collect()
     }
 
     /// A worker has found nothing in the queues that all workers share.
@@ -135,31 +104,8 @@ impl Shared {
         (0..self.slots.occupied()).map(|index| self.slots.get(index))
     }
 
-    fn used_slots(&self) -> impl Iterator<Item = &Slot> {
+    pub(super) fn used_slots(&self) -> impl Iterator<Item = &Slot> {
         (0..self.slots.high()).map(|index| self.slots.get(index))
-    }
-
-    /// The entry of each slot's worker, by the index of the slot. The regular workers come first,
-    /// and the spares follow.
-    pub(crate) fn worker_entries(&self) -> impl ExactSizeIterator<Item = (usize, WorkerEntry)> {
-        (0..self.slots.high()).map(|index| (index, self.worker_entry(index)))
-    }
-
-    /// The entry of `worker`, which must have a slot: what it does at the moment. If the worker moves
-    /// meanwhile, what is read may be of different moments, and `position` is the first of them: see
-    /// [`Shared::has_moved`].
-    pub(crate) fn worker_entry(&self, worker: usize) -> WorkerEntry {
-        let slot = self.slots.get(worker);
-        WorkerEntry {
-            position: slot.position(),
-            polls: slot.running.polls(),
-            task: slot.running.read(),
-            thread: slot.thread(),
-            has_thread: slot.has_thread(),
-            rests: slot.rests(),
-            is_parked: self.idle.is_parked(worker),
-            is_blocked_in_place: slot.is_blocked_in_place(),
-        }
     }
 
     /// Whether the runtime has begun to end.
@@ -170,30 +116,6 @@ impl Shared {
     /// Attaches `probe`. Before the first thread starts, and once.
     pub(crate) fn set_probe(&self, probe: std::sync::Arc<dyn Probe>) {
         assert!(self.probe.set(probe).is_ok(), "set once");
-    }
-
-    /// Calls `begin` with the number of slots that have had a worker. From then on each worker calls its
-    /// probe at each step. Returns `None`, and does nothing, if the runtime has been shut down.
-    ///
-    /// This method holds the lock of the threads, so no thread of a worker is started, called back or retired
-    /// meanwhile. A thread that was started before may reach its slot at any time. A worker that reports a
-    /// step sees what `begin` has written.
-    pub(crate) fn begin_observation<R>(&self, begin: impl FnOnce(usize) -> R) -> Option<R> {
-        let _threads = self.threads.lock();
-        if self.shutdown.is_closed() {
-            return None;
-        }
-        let begun = begin(self.slots.high().max(self.size.staying()));
-        self.size.set_observed(true);
-        Some(begun)
-    }
-
-    /// Calls `end`. If it returns `true`, workers do not report their steps any more.
-    pub(crate) fn end_observation(&self, end: impl FnOnce() -> bool) {
-        let _threads = self.threads.lock();
-        if end() {
-            self.size.set_observed(false);
-        }
     }
 
     /// Reports that a thread that is no worker has woken `task`, if the scheduler is being observed, and
@@ -216,12 +138,6 @@ impl Shared {
         }
     }
 
-    /// So many of the next wakes from threads that are no workers are followed to their polls. While a worker
-    /// is stuck those may be the longest waits, and too few for a sample.
-    pub(crate) fn follow_wakes(&self, count: u32) {
-        self.size.follow_wakes(count);
-    }
-
     /// Reports the `number`th spawn on such a thread.
     #[cold]
     #[inline(never)]
@@ -236,12 +152,6 @@ impl Shared {
         }
     }
 
-    /// How many tasks such threads have spawned.
-    pub(crate) fn spawned_by_others(&self) -> u64 {
-        // Ordering: Relaxed, a number on its own.
-        self.foreign.spawned.load(Ordering::Relaxed)
-    }
-
     /// Such spawns are reported from that number on. While the scheduler is observed, all are.
     pub(crate) fn report_spawns_from(&self, number: u64) {
         // Ordering: Relaxed, as where it is read.
@@ -254,21 +164,6 @@ impl Shared {
         if let Some(probe) = self.probe.get() {
             probe.happened_outside(event);
         }
-    }
-
-    /// The tasks that the workers poll at the moment, with the index of the worker and the number of the
-    /// poll.
-    pub(crate) fn polls_under_way(&self) -> impl Iterator<Item = (usize, u64, RunningTask)> {
-        self.used_slots().enumerate().filter_map(|(index, Slot { running, .. })| {
-            let (polls, task) = (running.polls(), running.read()?);
-            (running.polls() == polls).then_some((index, polls, task))
-        })
-    }
-
-    /// Whether `worker` does something else than when `entry` was made.
-    pub(crate) fn has_moved(&self, worker: usize, entry: &WorkerEntry) -> bool {
-        let slot = self.slots.get(worker);
-        slot.is_blocked_in_place() != entry.is_blocked_in_place || slot.position() != entry.position
     }
 
     /// How many tasks have been spawned and are not complete.
@@ -286,61 +181,6 @@ impl Shared {
         let foreign = self.foreign.spawned.load(Ordering::Relaxed);
         let spawned = self.slots.iter().map(|slot| slot.stats.spawned.get()).sum::<u64>() + foreign;
         spawned.saturating_sub(completed)
-    }
-
-    /// How many tasks have been cold at least once and are not complete.
-    pub(crate) fn cold_tasks(&self) -> usize {
-        self.slots.iter().map(|slot| slot.registry.len()).sum()
-    }
-
-    /// How many lists there are for [`Shared::list_tasks`].
-    pub(crate) fn task_lists(&self) -> usize {
-        self.slots.workers()
-    }
-
-    /// Puts tasks of the list `slot` that have been cold into `list`: see
-    /// [`Registry::list`](crate::engine::task::registry::Registry::list).
-    pub(crate) fn list_tasks(
-        &self,
-        slot: usize,
-        from: usize,
-        marks: bool,
-        list: &mut Vec<ListEntry>,
-    ) -> Option<usize> {
-        self.slots.made(slot)?.registry.list(from, marks, list)
-    }
-
-    /// Asks tasks that have been cold for a traced poll: see
-    /// [`Registry::trace`](crate::engine::task::registry::Registry::trace).
-    pub(crate) fn trace_tasks(&self, wanted: &mut impl FnMut(TaskId) -> bool) {
-        self.slots.iter().for_each(|slot| slot.registry.trace(wanted));
-    }
-
-    /// Tasks in the injector and in the shared queue of those that have yielded.
-    pub(crate) fn shared_queue_len(&self) -> usize {
-        self.queues.len()
-    }
-
-    /// How many tasks are in the deques of one worker, at about this moment. Not those in its next slot.
-    pub(crate) fn queued_tasks(&self, worker: usize) -> usize {
-        let queues = self.slots.made(worker).map(|slot| [slot.ready(), slot.yielded()]);
-        queues.into_iter().flatten().flatten().map(Stealer::len).sum()
-    }
-
-    /// The counts of one worker since the runtime began. Zeros if there is no such worker.
-    pub(crate) fn worker_counts(&self, worker: usize) -> WorkerCounts {
-        let counts = |slot: &Slot| WorkerCounts {
-            polls: slot.running.polls(),
-            stolen: slot.stats.stolen.get(),
-            injected: slot.stats.from_injector.get(),
-            ..slot.sleeps.counts()
-        };
-        self.slots.made(worker).map_or_else(WorkerCounts::default, counts)
-    }
-
-    /// How many tasks all workers have taken from the injector.
-    pub(crate) fn taken_from_injector(&self) -> u64 {
-        self.used_slots().map(|slot| slot.stats.from_injector.get()).sum()
     }
 
     /// Whether no task is alive, and each JoinHandle knows.
@@ -391,36 +231,6 @@ impl Shared {
         // Ordering: complete, fence, look for waiters: see `QuietWaiters::wait`.
         fence(Ordering::SeqCst);
         self.check_quiet();
-    }
-}
-
-/// See [`Shared::worker_entries`].
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct WorkerEntry {
-    /// See [`Slot::position`]: even during a poll, and odd otherwise.
-    pub(crate) position: u64,
-    /// How many polls it has begun.
-    pub(crate) polls: u64,
-    /// `None`: it is not in a poll.
-    pub(crate) task: Option<RunningTask>,
-    /// The system's number of its thread, where there is one.
-    pub(crate) thread: Option<u32>,
-    /// A thread works here.
-    pub(crate) has_thread: bool,
-    /// The thread that has worked here rests.
-    pub(crate) rests: bool,
-    pub(crate) is_parked: bool,
-    pub(crate) is_blocked_in_place: bool,
-}
-
-impl WorkerEntry {
-    pub(crate) fn is_in_poll(&self) -> bool {
-        self.position % 2 == 0
-    }
-
-    /// Whether it is parked, or there is no thread.
-    pub(crate) fn is_idle(&self) -> bool {
-        (self.is_parked || !self.has_thread) && !self.is_blocked_in_place
     }
 }
 
@@ -544,33 +354,122 @@ impl QuietWaiters {
     }
 }
 
-#[cfg(all(test, liten_loom))]
-mod loom;
+/// What the workers know of the watchdog.
+pub(super) struct WatchdogFlags {
+    /// The thread sleeps without a limit, or has not been started.
+    asleep: AtomicBool,
+    unparker: OnceLock<Unparker>,
+    /// One worker that moves is to take what is queued at those that do not.
+    rescue: AtomicBool,
+    /// All regular workers have been stuck for long: spares run tasks that have yielded, too.
+    spares_take_all: AtomicBool,
+    /// Workers time polls.
+    polls_are_long: AtomicBool,
+}
 
-#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
-mod tests {
-    use super::*;
-    use crate::engine::task::TaskId;
-    use std::panic::Location;
+impl WatchdogFlags {
+    pub(super) fn new() -> Self {
+        Self {
+            // As good as asleep: it is not there yet.
+            asleep: AtomicBool::new(true),
+            unparker: OnceLock::new(),
+            rescue: AtomicBool::new(false),
+            spares_take_all: AtomicBool::new(false),
+            polls_are_long: AtomicBool::new(false),
+        }
+    }
 
-    #[test]
-    fn an_entry_is_of_another_position_in_each_poll_and_after_it() {
-        let shared = Shared::new(1, Driver::new(1).unwrap());
-        shared.slots.raise(0);
-        let slot = shared.slots.get(0);
-        let entry = || shared.worker_entries().next().unwrap().1;
-        assert!(!entry().has_thread);
-        slot.note_thread();
-        let task = RunningTask::new(TaskId::next(), Location::caller());
-        slot.running.begin(task);
-        let during = entry();
-        assert!(during.is_in_poll() && during.task == Some(task));
-        assert!(!shared.has_moved(0, &during));
-        slot.running.end();
-        let after = entry();
-        assert!(!after.is_in_poll() && after.task.is_none());
-        assert!(shared.has_moved(0, &during) && !shared.has_moved(0, &after));
-        slot.forget_thread();
-        assert!(!entry().has_thread);
+    /// The calling thread becomes the watchdog, which `unparker` wakes.
+    pub(super) fn set_unparker(&self, unparker: Unparker) {
+        assert!(self.unparker.set(unparker).is_ok(), "a scheduler has one watchdog");
+    }
+
+    /// Whether the thread has started, so that it will look.
+    pub(super) fn is_there(&self) -> bool {
+        self.unparker.get().is_some()
+    }
+
+    /// Says that the thread sleeps from now on, unless its last look, which follows a fence, keeps it awake.
+    pub(super) fn fall_asleep(&self) {
+        // Ordering: Release pairs with the Acquire in `take_asleep`.
+        self.asleep.store(true, Ordering::Release);
+    }
+
+    /// Says that the thread is awake.
+    pub(super) fn end_sleep(&self) {
+        // Ordering: Relaxed; while the thread lives, only the thread itself stores `true`.
+        self.asleep.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether no worker has roused the thread since it said that it sleeps. To be asked by the thread.
+    pub(super) fn is_asleep(&self) -> bool {
+        // Ordering: Relaxed, a hint that `take_asleep` writes: the thread does something that can wait.
+        self.asleep.load(Ordering::Relaxed)
+    }
+
+    /// Whether the thread sleeps, or has not been started. Says so to one caller, which wakes or starts it.
+    ///
+    /// The caller has executed a SeqCst fence after what it wants the thread to see.
+    #[inline]
+    pub(super) fn take_asleep(&self) -> bool {
+        // Ordering: Relaxed, after the caller's fence; the swap picks one caller. Acquire pairs with the
+        // Release in `fall_asleep`: the unparker is seen.
+        self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Acquire)
+    }
+
+    /// The thread could not be started: the next caller of `take_asleep` tries again.
+    pub(super) fn start_failed(&self) {
+        // Ordering: Relaxed: without the thread there is no unparker to be seen.
+        self.asleep.store(true, Ordering::Relaxed);
+    }
+
+    /// Wakes the thread, on its own or in the seat; if it is awake its next sleep ends at once.
+    pub(super) fn wake(&self, driver: &Driver) {
+        let unpark = self.unparker.get().map(Unparker::unpark);
+        if unpark == Some(Unpark::Poller) {
+            driver.wake();
+        }
+    }
+
+    /// Tells one worker to take what is queued at stalled workers.
+    pub(super) fn order_rescue(&self) {
+        // Ordering: Relaxed, see `take_rescue`.
+        self.rescue.store(true, Ordering::Relaxed);
+    }
+
+    /// Asked by a worker that looks for shared work: whether it is to take what is queued at stalled workers.
+    /// Said to one worker.
+    pub(super) fn take_rescue(&self) -> bool {
+        // Ordering: Relaxed, a hint that `order_rescue` writes; the queues order what is taken. Read
+        // first: mostly it is false.
+        self.rescue.load(Ordering::Relaxed) && self.rescue.swap(false, Ordering::Relaxed)
+    }
+
+    /// Says at each look whether spares run tasks that have yielded, too.
+    pub(super) fn set_spares_take_all(&self, all: bool) {
+        // Ordering: Relaxed: the wakes that follow order it for the spares that they wake.
+        self.spares_take_all.store(all, Ordering::Relaxed);
+    }
+
+    /// Says at each look whether workers time polls.
+    pub(super) fn set_polls_are_long(&self, are_long: bool) {
+        // Ordering: Relaxed, see `polls_are_long`.
+        self.polls_are_long.store(are_long, Ordering::Relaxed);
+    }
+
+    /// Asked by a worker at each fair turn: whether it times polls until the next one.
+    pub(super) fn polls_are_long(&self) -> bool {
+        // Ordering: Relaxed, stored by `set_polls_are_long`: it decides about the order of tasks alone.
+        self.polls_are_long.load(Ordering::Relaxed)
+    }
+
+    /// Whether spares run tasks that have yielded, too.
+    pub(super) fn spares_take_all(&self) -> bool {
+        // Ordering: Relaxed: it is stored at each look. A spare that reads an old value is right after the
+        // next one.
+        self.spares_take_all.load(Ordering::Relaxed)
     }
 }
+
+#[cfg(all(test, liten_loom))]
+mod loom;

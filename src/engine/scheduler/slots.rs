@@ -459,21 +459,6 @@ pub(crate) struct WorkerCounts {
     pub(crate) busy: Duration,
 }
 
-/// Whether other threads are still counted after one was counted out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use = "the last one has to see to the rest"]
-pub(super) enum Remaining {
-    None,
-    Some,
-}
-
-impl Remaining {
-    /// There were `before` with the one that was counted out.
-    pub(super) fn of_before(before: u64) -> Self {
-        if before == 1 { Self::None } else { Self::Some }
-    }
-}
-
 /// Tasks spawned on threads without a slot of their own, and tasks that any thread has ended by
 /// `Shared::cancel_noted`: it may be a worker.
 pub(super) struct ForeignTasks {

@@ -1,7 +1,7 @@
 //! The threads of the scheduler: how they are made, their handles, how many are at work, how far the end of
 //! the runtime has come; and how many workers there are and should be, and whether they report their steps.
 
-use super::slots::{Remaining, SleepHooks};
+use super::slots::SleepHooks;
 use crate::engine::blocking::AroundThread;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use crate::engine::sync_shim::thread::{self, JoinHandle};
@@ -247,7 +247,7 @@ pub(super) struct WorkerCount {
     computing: AtomicUsize,
     /// The first worker that may run tasks that have yielded, and finds this at a fair turn, takes such a
     /// task before a ready one.
-    owes_turn: AtomicBool,
+    owes_poll: AtomicBool,
 }
 
 /// Which workers stay. Written under the lock of the threads.
@@ -271,27 +271,27 @@ impl WorkerCount {
             alive: AtomicUsize::new(0),
             blocked_in_place: AtomicUsize::new(0),
             computing: AtomicUsize::new(usize::MAX),
-            owes_turn: AtomicBool::new(false),
+            owes_poll: AtomicBool::new(false),
         }
     }
 
-    /// Says that a worker is to have a turn in spite of the brake. For the watchdog.
-    pub(super) fn owe_turn(&self) {
+    /// Says that a worker is to poll a task that has yielded, in spite of the brake. For the watchdog.
+    pub(super) fn owe_poll(&self) {
         // Ordering: Relaxed, one word that decides nothing but the order of tasks; the watchdog asks again.
-        self.owes_turn.store(true, Ordering::Relaxed);
+        self.owes_poll.store(true, Ordering::Relaxed);
     }
 
-    /// Whether no worker has had the turn yet that [`WorkerCount::owe_turn`] has promised.
-    pub(super) fn owes_turn(&self) -> bool {
-        // Ordering: Relaxed, as in `owe_turn`.
-        self.owes_turn.load(Ordering::Relaxed)
+    /// Whether the poll that [`WorkerCount::owe_poll`] has promised is still owed.
+    pub(super) fn owes_poll(&self) -> bool {
+        // Ordering: Relaxed, as in `owe_poll`.
+        self.owes_poll.load(Ordering::Relaxed)
     }
 
-    /// The turn that was owed has been had. By the worker that takes a task for it.
-    pub(super) fn end_turn(&self) {
-        if self.owes_turn() {
-            // Ordering: Relaxed, as in `owe_turn`. Two workers that have it at the same time are no harm.
-            self.owes_turn.store(false, Ordering::Relaxed);
+    /// The poll that was owed is made. For the worker that takes a task for it.
+    pub(super) fn paid(&self) {
+        if self.owes_poll() {
+            // Ordering: Relaxed, as in `owe_poll`. Two workers that make it at the same time do no harm.
+            self.owes_poll.store(false, Ordering::Relaxed);
         }
     }
 
@@ -334,10 +334,11 @@ impl WorkerCount {
         self.alive.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// A worker thread is about to rest or to end, or could not be started.
-    pub(super) fn count_out(&self) -> Remaining {
+    /// A worker thread is about to rest or to end, or could not be started. Returns whether it was the last.
+    #[must_use = "the last one has to see to the rest"]
+    pub(super) fn count_out(&self) -> bool {
         // Ordering: AcqRel: the last one sees what all others did before they were counted out.
-        Remaining::of_before(self.alive.fetch_sub(1, Ordering::AcqRel) as u64)
+        self.alive.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
     /// How many workers there are without the spares, or are about to be.

@@ -68,17 +68,16 @@
 //! idle workers fetch events all the same, and each that leaves its park tries again.
 
 mod decision;
-pub(super) mod flags;
 
 pub(crate) use decision::LONGEST_PAUSE;
 pub(super) use decision::needs_replacement;
 
 use super::brake::{self, Brake};
-use super::enqueue::{Dispatcher, Role, play};
+use super::enqueue::{DriverThread, Role, play};
 use super::probe::AfterReport;
 use super::shared::Shared;
 use super::slice;
-use crate::engine::driver::seat::SeatGuard;
+use crate::engine::driver::SeatGuard;
 use crate::engine::park::Parker;
 use crate::engine::recycler::{self, TRIM_INTERVAL};
 use crate::engine::sync_shim::atomic::{Ordering, fence};
@@ -225,7 +224,7 @@ pub(super) fn run(shared: &Arc<Shared>) {
     let parker = Parker::new();
     shared.watchdog.set_unparker(parker.unparker());
     let mut thread = WatchdogThread::new(shared, parker);
-    let role = Role::Dispatcher(Dispatcher::new(shared.clone()));
+    let role = Role::DriverThread(DriverThread::new(shared.clone()));
     while !shared.shutdown.is_drained() {
         thread.turn(shared, &role);
     }
@@ -357,11 +356,11 @@ impl WatchdogThread {
         // Not at the end, and not where the program waits for quiescent points: there is none while a task
         // waits for the brake.
         let budget = budget.filter(|_| !shared.shutdown.is_closed() && !shared.counts_threads());
-        let had_turn = !shared.size.owes_turn() || !shared.has_yielded();
-        let owed = self.brake.owes_turn();
-        let computing = self.brake.look(budget, now, had_turn);
-        if self.brake.owes_turn() && !owed {
-            shared.size.owe_turn();
+        let is_paid = !shared.size.owes_poll() || !shared.has_yielded();
+        let owed = self.brake.owes_poll();
+        let computing = self.brake.look(budget, now, is_paid);
+        if self.brake.owes_poll() && !owed {
+            shared.size.owe_poll();
         }
         self.allow(shared, computing);
     }
@@ -461,11 +460,11 @@ impl WatchdogThread {
     /// the program's code. It may wait for a task that has just been woken, and no watchdog is left to help:
     /// so it is called after that, and without the role, in which what it wakes itself would be collected.
     fn wake(&mut self, role: &Role) {
-        if let Role::Dispatcher(dispatcher) = role {
-            let scheduler = dispatcher.address();
+        if let Role::DriverThread(thread) = role {
+            let scheduler = thread.address();
             let is_ours = |waker: &Waker| is_task_of(waker, scheduler);
             play(role, || wakers::wake_some(&mut self.wakes, is_ours));
-            dispatcher.flush();
+            thread.flush();
         }
         wakers::wake_all(&mut self.wakes);
     }

@@ -33,7 +33,7 @@ use crate::engine::park::Parker;
 use crate::engine::rng::Rng;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock};
-use crate::engine::task::followed::Wait;
+use crate::engine::task::followed::Delay;
 use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner};
 use crate::engine::task::{Polled, TaskId};
 use crate::engine::wakers;
@@ -462,9 +462,9 @@ impl Worker {
     pub(super) fn report_poll(&self, task: &Hot) {
         let running = task.identity();
         let number = self.report(|probe| probe.poll_begins(running, self.polls())).flatten();
-        let wait = number.and_then(|number| task.follow_polled(number));
-        if wait.is_some() {
-            self.report(|probe| probe.followed_poll_begins(running.id(), wait));
+        let delay = number.and_then(|number| task.follow_polled(number));
+        if delay.is_some() {
+            self.report(|probe| probe.followed_poll_begins(running.id(), delay));
         }
     }
 
@@ -524,8 +524,8 @@ impl Runner for Worker {
     }
 
     #[cold]
-    fn followed_poll_begins(&self, task: TaskId, wait: Option<Wait>) -> bool {
-        self.report(|probe| probe.followed_poll_begins(task, wait)).unwrap_or(false)
+    fn followed_poll_begins(&self, task: TaskId, delay: Option<Delay>) -> bool {
+        self.report(|probe| probe.followed_poll_begins(task, delay)).unwrap_or(false)
     }
 
     #[inline]

@@ -1,12 +1,12 @@
 //! Since when tasks are ready whose wait for a poll is measured.
 //!
 //! An observer marks a task while it is polled or new (FOLLOWED in state.rs). Whatever wakes the task next,
-//! on any thread, finds the mark and notes the time here. The poll that answers the wake finds the mark too,
-//! on whatever worker, and takes the note out. So what is measured depends neither on where a task was woken
+//! on any thread, finds the mark and leaves a stamp here. The poll that answers the wake finds the mark too,
+//! on whatever worker, and takes the stamp out. So what is measured depends neither on where a task was woken
 //! nor on the worker that polls it. A task without the mark pays nothing: both sides read the word anyway.
 //!
-//! There are notes only of tasks that are ready, and room for [`ENTRIES`] of them in the whole process. A
-//! note may lie in any of [`PLACES`] slots behind its hash. If all are taken, it overwrites one of them and
+//! There are stamps only of tasks that are ready, and room for [`ENTRIES`] of them in the whole process. A
+//! stamp may lie in any of [`PLACES`] slots behind its hash. If all are taken, it overwrites one of them and
 //! adds that one's `stands_for` to its own. Rejected: to keep the old ones and to lose the new one. Queues
 //! are first in, first out, so of a thousand tasks that are woken together the last would be missing, which
 //! wait longest.
@@ -21,19 +21,19 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 const ENTRIES: usize = 1 << 12;
-/// A note lies in one of so many places, from the one on that its task's number leads to.
+/// A stamp lies in one of so many places, from the one on that its task's number leads to.
 const PLACES: usize = 8;
 
 /// How long a task was ready before its poll, and for how many waits this one stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Wait {
+pub(crate) struct Delay {
     pub(crate) time: Duration,
     pub(crate) stands_for: u64,
 }
 
 /// Plain numbers of which all are 0 at first: so the table takes no room in the file of a program.
 #[derive(Clone, Copy)]
-struct Note {
+struct Stamp {
     /// The number of the task. 0: the place is free.
     task: u64,
     /// Nanoseconds since [`EPOCH`].
@@ -41,32 +41,32 @@ struct Note {
     stands_for: u64,
 }
 
-const FREE: Note = Note { task: 0, since: 0, stands_for: 0 };
+const FREE: Stamp = Stamp { task: 0, since: 0, stands_for: 0 };
 
-struct Notes([Note; ENTRIES]);
+struct Stamps([Stamp; ENTRIES]);
 
 /// The lock is held for a few comparisons. See [`lock`].
-static NOTES: StaticMutex<Notes> = StaticMutex::new(Notes([FREE; ENTRIES]));
+static STAMPS: StaticMutex<Stamps> = StaticMutex::new(Stamps([FREE; ENTRIES]));
 
 /// Some moment of this process.
 static EPOCH: OnceLock<Instant> = OnceLock::new();
 
-impl Notes {
-    /// An older note of the task is one that its poll could not take, because it did not get the lock.
-    fn add(&mut self, note: Note) {
-        let own = self.place(note.task, note.task);
-        if let Some(place) = own.or_else(|| self.place(note.task, FREE.task)) {
-            self.0[place] = note;
+impl Stamps {
+    /// An older stamp of the task is one that its poll could not take, because it did not get the lock.
+    fn add(&mut self, stamp: Stamp) {
+        let own = self.place(stamp.task, stamp.task);
+        if let Some(place) = own.or_else(|| self.place(stamp.task, FREE.task)) {
+            self.0[place] = stamp;
         } else {
             // The last digits of the time are as good as a drawn number.
-            let place = places(note.task).nth(note.since as usize % PLACES);
+            let place = places(stamp.task).nth(stamp.since as usize % PLACES);
             let place = place.expect("there are so many");
-            let stands_for = note.stands_for.saturating_add(self.0[place].stands_for);
-            self.0[place] = Note { stands_for, ..note };
+            let stands_for = stamp.stands_for.saturating_add(self.0[place].stands_for);
+            self.0[place] = Stamp { stands_for, ..stamp };
         }
     }
 
-    fn take(&mut self, task: u64) -> Option<Note> {
+    fn take(&mut self, task: u64) -> Option<Stamp> {
         let place = self.place(task, task)?;
         Some(mem::replace(&mut self.0[place], FREE))
     }
@@ -90,33 +90,33 @@ pub(crate) fn stands_for(number: u32) -> u64 {
 /// `None`: the holder has lost its core, and one wait of very many is not measured. Or the holder is a thread
 /// of the parent, in a forked child, and none is: so a thread that does not get the lock loses next to no
 /// time. Rejected: to yield. On a busy machine each yield may take milliseconds.
-fn lock(notes: &StaticMutex<Notes>) -> Option<StaticMutexGuard<'_, Notes>> {
+fn lock(stamps: &StaticMutex<Stamps>) -> Option<StaticMutexGuard<'_, Stamps>> {
     /// Each takes less than 50 ns.
     const TRIES: usize = 32;
-    let mut locked = notes.try_lock();
+    let mut locked = stamps.try_lock();
     for _ in 1..TRIES {
         if locked.is_some() {
             break;
         }
         hint::spin_loop();
-        locked = notes.try_lock();
+        locked = stamps.try_lock();
     }
     locked
 }
 
 /// A followed task is ready from now on.
 pub(crate) fn ready(task: TaskId, stands_for: u64) {
-    let note = Note { task: task.to_bits(), since: now(), stands_for };
-    if let Some(mut notes) = lock(&NOTES) {
-        notes.add(note);
+    let stamp = Stamp { task: task.to_bits(), since: now(), stands_for };
+    if let Some(mut stamps) = lock(&STAMPS) {
+        stamps.add(stamp);
     }
 }
 
 /// A poll of the task begins, or it ends without one. `None`: nothing has been noted.
-pub(crate) fn take(task: TaskId) -> Option<Wait> {
-    let Note { since, stands_for, .. } = lock(&NOTES)?.take(task.to_bits())?;
+pub(crate) fn take(task: TaskId) -> Option<Delay> {
+    let Stamp { since, stands_for, .. } = lock(&STAMPS)?.take(task.to_bits())?;
     let time = Duration::from_nanos(u64::try_from(now() - since).unwrap_or(0));
-    Some(Wait { time, stands_for })
+    Some(Delay { time, stands_for })
 }
 
 /// A simulation's clock may be before the epoch.
@@ -133,23 +133,23 @@ fn now() -> i64 {
 mod tests {
     use super::*;
 
-    fn add(notes: &mut Notes, task: u64, since: i64, stands_for: u64) {
-        notes.add(Note { task, since, stands_for });
+    fn add(stamps: &mut Stamps, task: u64, since: i64, stands_for: u64) {
+        stamps.add(Stamp { task, since, stands_for });
     }
 
     #[test]
-    fn a_task_has_one_note_at_a_time() {
-        let mut notes = Notes([FREE; ENTRIES]);
-        assert!(notes.take(7).is_none());
-        add(&mut notes, 7, 100, 4);
-        add(&mut notes, 7, 200, 1);
-        assert_eq!(notes.take(7).map(|it| (it.since, it.stands_for)), Some((200, 1)));
-        assert!(notes.take(7).is_none());
+    fn a_task_has_one_stamp_at_a_time() {
+        let mut stamps = Stamps([FREE; ENTRIES]);
+        assert!(stamps.take(7).is_none());
+        add(&mut stamps, 7, 100, 4);
+        add(&mut stamps, 7, 200, 1);
+        assert_eq!(stamps.take(7).map(|it| (it.since, it.stands_for)), Some((200, 1)));
+        assert!(stamps.take(7).is_none());
     }
 
     #[test]
     fn a_lock_that_is_lost_is_given_up() {
-        static LOST: StaticMutex<Notes> = StaticMutex::new(Notes([FREE; ENTRIES]));
+        static LOST: StaticMutex<Stamps> = StaticMutex::new(Stamps([FREE; ENTRIES]));
         let held = LOST.lock();
         // So many that a wait of milliseconds for each would take minutes.
         let other = std::thread::spawn(|| (0..20_000).filter_map(|_| lock(&LOST)).count());
@@ -161,13 +161,13 @@ mod tests {
     /// Some of more tasks than there is room for are missing, early and late ones, and the others stand for
     /// them.
     #[test]
-    fn notes_stand_for_those_that_they_replace() {
+    fn stamps_stand_for_those_that_they_replace() {
         const ALL: u64 = 4 * ENTRIES as u64;
-        let mut notes = Notes([FREE; ENTRIES]);
+        let mut stamps = Stamps([FREE; ENTRIES]);
         let mut rng = crate::engine::rng::Rng::new(1);
-        (1..=ALL).for_each(|task| add(&mut notes, task, rng.below(1 << 20) as i64, 2));
+        (1..=ALL).for_each(|task| add(&mut stamps, task, rng.below(1 << 20) as i64, 2));
         let mut take = |tasks: std::ops::RangeInclusive<u64>| -> Vec<_> {
-            tasks.filter_map(|task| notes.take(task)).map(|it| it.stands_for).collect()
+            tasks.filter_map(|task| stamps.take(task)).map(|it| it.stands_for).collect()
         };
         let (early, late) = (take(1..=ALL / 2), take(ALL / 2 + 1..=ALL));
         assert!(early.len() > ENTRIES / 16 && late.len() > early.len(), "{}", early.len());

@@ -11,12 +11,12 @@
 
 use super::current;
 use super::current::RunningTask;
-use super::followed::{self, Wait};
+use super::followed::{self, Delay};
 use super::home::Home;
 use super::hooks::TaskHooks;
 use super::join_error::JoinError;
 use super::origin::TaskId;
-use super::state::{Complete, JoinerWoken, Polled, Released, State, Wake, WakeOwned};
+use super::state::{Complete, JoinerWoken, Polled, Released, State, Wake};
 use super::traced;
 use crate::engine::queue::wake_channel::{Link, Linked};
 use crate::engine::sync_shim::atomic::{AtomicU16, Ordering};
@@ -85,9 +85,9 @@ pub(crate) trait Runner: Completer {
     }
     /// The index that wakes from outside are sent to.
     fn home_worker(&self) -> u16;
-    /// A poll begins of a task that is followed, after that wait if there was one. Returns whether the task
+    /// A poll begins of a task that is followed, after that delay if there was one. Returns whether the task
     /// is followed on.
-    fn followed_poll_begins(&self, _task: TaskId, _wait: Option<Wait>) -> bool {
+    fn followed_poll_begins(&self, _task: TaskId, _delay: Option<Delay>) -> bool {
         false
     }
 }
@@ -316,9 +316,9 @@ impl Hot {
         }
     }
 
-    /// Follows the task, whose poll begins, to its next poll. Returns the wait that ends, if it was followed
+    /// Follows the task, whose poll begins, to its next poll. Returns the delay that ends, if it was followed
     /// before.
-    pub(crate) fn follow_polled(&self, number: u32) -> Option<Wait> {
+    pub(crate) fn follow_polled(&self, number: u32) -> Option<Delay> {
         self.header().state.follow(Some(number)).and_then(|_| followed::take(self.header().id))
     }
 
@@ -450,7 +450,24 @@ impl TaskRef {
     }
 
     pub(super) fn wake(&self) {
-        match self.header().state.wake() {
+        self.woken(self.header().state.wake());
+    }
+
+    /// As `wake`, and releases the reference, for one RMW together.
+    pub(super) fn wake_owned(self) {
+        let this = ManuallyDrop::new(self);
+        match this.header().state.wake_owned() {
+            Some(wake) => this.woken(wake),
+            // SAFETY: `None` is said to one caller only, which owns the cell now.
+            None => unsafe { (this.header().vtable.free)(this.0) },
+        }
+    }
+
+    /// After a wake. The reference may have been released with it: then a task that is not to be scheduled is
+    /// only compared.
+    #[inline(always)]
+    fn woken(&self, wake: Wake) {
+        match wake {
             Wake::Schedule => self.schedule_hot(),
             Wake::ScheduleFollowed => self.schedule_followed(),
             // A task that wakes itself in its poll has yielded: that is how a future that knows no runtime
@@ -459,22 +476,6 @@ impl TaskRef {
                 current::note_wake(self.0.as_ptr().cast_const().cast());
             }
             Wake::Nothing => {}
-        }
-    }
-
-    /// As `wake`, and releases the reference, for one RMW together.
-    pub(super) fn wake_owned(self) {
-        let this = ManuallyDrop::new(self);
-        match this.header().state.wake_owned() {
-            WakeOwned::Nothing => {}
-            // Only compared: the reference is gone.
-            WakeOwned::Noted => {
-                current::note_wake(this.0.as_ptr().cast_const().cast());
-            }
-            WakeOwned::Schedule => this.schedule_hot(),
-            WakeOwned::ScheduleFollowed => this.schedule_followed(),
-            // SAFETY: `Released::Free` is said to one caller only, which owns the cell now.
-            WakeOwned::Free => unsafe { (this.header().vtable.free)(this.0) },
         }
     }
 

@@ -39,8 +39,8 @@ use std::task::{Context, Poll};
 /// # });
 /// ```
 pub struct JoinHandle<T> {
-    /// Taken only by drop.
-    task: Option<TaskRef>,
+    /// Taken by drop.
+    task: ManuallyDrop<TaskRef>,
     /// The output moves through the handle, so the handle is Send and Sync if `T` is Send, as a lock
     /// around a `T` would be.
     output: PhantomData<Mutex<Option<T>>>,
@@ -48,11 +48,7 @@ pub struct JoinHandle<T> {
 
 impl<T> JoinHandle<T> {
     pub(super) fn new(task: TaskRef) -> Self {
-        Self { task: Some(task), output: PhantomData }
-    }
-
-    fn task(&self) -> &TaskRef {
-        self.task.as_ref().expect("taken by drop only")
+        Self { task: ManuallyDrop::new(task), output: PhantomData }
     }
 
     /// Asks the task to end: its future is dropped when the task runs next, instead of being polled.
@@ -71,27 +67,27 @@ impl<T> JoinHandle<T> {
     /// # });
     /// ```
     pub fn abort(&self) {
-        self.task().abort();
+        self.task.abort();
     }
 
     /// Returns a handle that can abort the task and outlives this one.
     pub fn abort_handle(&self) -> AbortHandle {
-        AbortHandle { task: self.task().clone() }
+        AbortHandle { task: TaskRef::clone(&self.task) }
     }
 
     /// Returns whether the task has ended; `true` means that awaiting the handle returns at once.
     pub fn is_finished(&self) -> bool {
-        self.task().header().state.is_complete()
+        self.task.header().state.is_complete()
     }
 
     /// Returns the task's id.
     pub fn id(&self) -> TaskId {
-        self.task().header().id
+        self.task.header().id
     }
 
     /// Waits until the output is there. Stores this poll's waker with the task.
     fn poll_complete(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let header = self.task().header();
+        let header = self.task.header();
         let state = &header.state;
         if state.has_join_waker() {
             let same = header.join_waker.with(|slot| {
@@ -129,14 +125,24 @@ fn ready_if(is_complete: bool) -> Poll<()> {
 impl<T> JoinHandle<T> {
     /// Waits for the end of the task, as one operation of the budget.
     #[inline]
-    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         budget::poll_leaf(cx, |cx| {
-            if !self.task().header().state.is_complete() && self.poll_complete(cx).is_pending() {
+            if !self.is_finished() && self.poll_complete(cx).is_pending() {
                 set_join_note(cx.waker(), self.id());
                 return Poll::Pending;
             }
             Poll::Ready(())
         })
+    }
+
+    /// The result of a task that has ended.
+    pub(crate) fn into_result(self) -> Result<T, JoinError> {
+        assert!(self.is_finished());
+        // SAFETY: the task is complete, and `T` is as below.
+        match unsafe { self.task.take_output() } {
+            Poll::Ready(result) => result,
+            Poll::Pending => unreachable!("it has ended"),
+        }
     }
 }
 
@@ -147,61 +153,16 @@ impl<T> Future for JoinHandle<T> {
         match self.poll_end(cx) {
             // SAFETY: the task is complete, and `T` is its output type: `new` is called with that of the
             // future.
-            Poll::Ready(()) => unsafe { self.task().take_output() },
+            Poll::Ready(()) => unsafe { self.task.take_output() },
             Poll::Pending => Poll::Pending,
-        }
-    }
-}
-
-/// Waits for the end of a task and leaves its result where it is, for a set that hands futures' outputs from
-/// function to function: a large result is moved only once it has left the set.
-pub(crate) struct JoinEnded<T>(JoinHandle<T>);
-
-/// A task that has ended, with its result.
-pub(crate) struct Ended<T>(JoinHandle<T>);
-
-impl<T> JoinEnded<T> {
-    pub(crate) fn new(handle: JoinHandle<T>) -> Self {
-        Self(handle)
-    }
-
-    pub(crate) fn abort(&self) {
-        self.0.abort();
-    }
-}
-
-impl<T> Future for JoinEnded<T> {
-    type Output = Ended<T>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended<T>> {
-        match self.0.poll_end(cx) {
-            Poll::Ready(()) => {
-                Poll::Ready(Ended(JoinHandle { task: self.0.task.take(), output: PhantomData }))
-            }
-            Poll::Pending => Poll::Pending,
-        }
-    }
-}
-
-impl<T> Ended<T> {
-    pub(crate) fn id(&self) -> TaskId {
-        self.0.id()
-    }
-
-    pub(crate) fn into_result(self) -> Result<T, JoinError> {
-        // SAFETY: `JoinEnded` has made this of a handle whose task is complete, and `T` is as above.
-        match unsafe { self.0.task().take_output() } {
-            Poll::Ready(result) => result,
-            Poll::Pending => unreachable!("the task has ended"),
         }
     }
 }
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        if let Some(task) = self.task.take() {
-            task.drop_join();
-        }
+        // SAFETY: it is not used again.
+        unsafe { ManuallyDrop::take(&mut self.task) }.drop_join();
     }
 }
 

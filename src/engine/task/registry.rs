@@ -94,8 +94,9 @@ impl Registry {
         let entries = self.entries.lock();
         let (most, mut next) = (list.len() + LISTED_AT_ONCE, from);
         while list.len() + STEP <= most && next - from < FREE_AT_ONCE {
-            // SAFETY: the task is registered, and stays so under this lock.
-            let each = |task: &Cold| list.push(unsafe { task.list_entry(marks) });
+            // SAFETY: the task is registered, and stays so under this lock. So it is not complete, and its
+            // live reference keeps the header alive.
+            let each = |task: &Cold| list.push(unsafe { ListEntry::of(task.0, marks) });
             next = entries.tasks.list(next, STEP, each)?;
         }
         Some(next)
@@ -136,11 +137,8 @@ pub(crate) struct ListEntry {
     pub(crate) type_name: &'static str,
     /// The future's size in bytes.
     pub(crate) future_size: usize,
-    /// In a queue, or running.
-    pub(crate) is_hot: bool,
-    /// Cold, and no waker of it exists.
-    pub(crate) is_stuck: bool,
-    /// How many wakers of it there are, with the AbortHandles, if it is cold.
+    /// How many wakers of it there are, with the AbortHandles, if it is cold. `None`: it is in a queue, or
+    /// running. If there are none it is stuck: see [`State::cold_wakers`](super::state::State::cold_wakers).
     pub(crate) wakers: Option<usize>,
     /// The note of what it waits for, if it is cold and has left one.
     pub(crate) note: Option<Note>,
@@ -151,6 +149,8 @@ pub(crate) struct ListEntry {
 }
 
 impl ListEntry {
+    /// `marks`: see [`State::mark`](super::state::State::mark).
+    ///
     /// # Safety
     ///
     /// `header` heads a live task.
@@ -158,7 +158,6 @@ impl ListEntry {
         // SAFETY: the caller's promise; the fields that are read here are atomic, or never change.
         let Header { link, state, vtable, id, spawned_at, .. } = unsafe { header.as_ref() };
         let wakers = state.cold_wakers();
-        let is_stuck = state.is_stuck();
         let mut note = link.note().map(Note::from_word);
         let mark = if marks { state.mark() } else { state.seen() };
         // The order of the looks makes the proof: see `insight::deadlocks`. The note comes last, because
@@ -176,25 +175,11 @@ impl ListEntry {
             name: unsafe { (vtable.name)(header) },
             type_name: (vtable.type_name)(),
             future_size: vtable.future_size,
-            is_hot: !is_stuck && state.is_hot_or_complete(),
-            is_stuck,
             wakers,
             note: note.filter(|_| wakers.is_some()),
             mark,
             is_note_reliable,
         }
-    }
-}
-
-impl Cold {
-    /// Its entry in the list of live tasks. `marks`: see [`State::mark`](super::state::State::mark).
-    ///
-    /// # Safety
-    ///
-    /// As for [`Cold::cancel`].
-    unsafe fn list_entry(self, marks: bool) -> ListEntry {
-        // SAFETY: registered, therefore not complete, therefore its live reference keeps the header alive.
-        unsafe { ListEntry::of(self.0, marks) }
     }
 }
 

@@ -83,6 +83,21 @@ fn number_in(word: usize) -> Option<u32> {
     ((word & FOLLOWED) >> FOLLOWED_SHIFT).checked_sub(1).map(|number| number as u32)
 }
 
+/// What a wake, which brings `flag`, makes of the word.
+#[inline(always)]
+fn woken(word: usize, flag: usize) -> (usize, Wake) {
+    // One comparison where there is nothing special.
+    if word & (COMPLETE | SCHEDULED | FOLLOWED) == 0 {
+        (word | SCHEDULED | flag, Wake::Schedule)
+    } else if word & COMPLETE != 0 {
+        (word, Wake::Nothing)
+    } else if word & SCHEDULED != 0 {
+        (word | WOKEN | flag, Wake::Noted)
+    } else {
+        (word | SCHEDULED | flag, Wake::ScheduleFollowed)
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct State(AtomicUsize);
 
@@ -97,22 +112,6 @@ pub(crate) enum Wake {
     /// The task is hot already, perhaps running: its next poll, or the end of this one, answers the wake.
     Noted,
     Nothing,
-}
-
-/// After a wake that also gave up its waker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(crate) enum WakeOwned {
-    /// As [`Wake::Schedule`]; the waker's reference has been released.
-    Schedule,
-    /// As [`Wake::ScheduleFollowed`]; the waker's reference has been released.
-    ScheduleFollowed,
-    /// As [`Wake::Noted`]; the waker's reference has been released.
-    Noted,
-    /// The waker's reference has been released.
-    Nothing,
-    /// It was the last reference: the caller frees the cell.
-    Free,
 }
 
 /// Before a poll.
@@ -273,17 +272,9 @@ impl State {
 
     #[inline(always)]
     fn wake_with(&self, flag: usize) -> Wake {
-        self.update(|word| {
-            // One comparison where there is nothing special.
-            if word & (COMPLETE | SCHEDULED | FOLLOWED) == 0 {
-                Ok((word | SCHEDULED | flag, Wake::Schedule))
-            } else if word & COMPLETE != 0 {
-                Err(Wake::Nothing)
-            } else if word & SCHEDULED != 0 {
-                Ok((word | WOKEN | flag, Wake::Noted))
-            } else {
-                Ok((word | SCHEDULED | flag, Wake::ScheduleFollowed))
-            }
+        self.update(|word| match woken(word, flag) {
+            (_, Wake::Nothing) => Err(Wake::Nothing),
+            change => Ok(change),
         })
     }
 
@@ -293,19 +284,14 @@ impl State {
         self.0.load(Ordering::Relaxed) & TRACED != 0
     }
 
-    /// A wake that consumes the waker: the wake and the release of its reference are one RMW.
-    pub(crate) fn wake_owned(&self) -> WakeOwned {
+    /// A wake that consumes the waker: the wake and the release of its reference are one RMW. `None`: it was
+    /// the last reference, and the caller frees the cell.
+    pub(crate) fn wake_owned(&self) -> Option<Wake> {
         self.update(|word| {
-            let next = word - REF_ONE;
-            Ok(if word & (COMPLETE | SCHEDULED | FOLLOWED) == 0 {
-                (next | SCHEDULED, WakeOwned::Schedule)
-            } else if word & COMPLETE != 0 {
-                (next, if next < REF_ONE { WakeOwned::Free } else { WakeOwned::Nothing })
-            } else if word & SCHEDULED != 0 {
-                (next | WOKEN, WakeOwned::Noted)
-            } else {
-                (next | SCHEDULED, WakeOwned::ScheduleFollowed)
-            })
+            let (next, wake) = woken(word - REF_ONE, 0);
+            // Before COMPLETE there is the live reference.
+            let is_last = wake == Wake::Nothing && next < REF_ONE;
+            Ok((next, (!is_last).then_some(wake)))
         })
     }
 
@@ -454,15 +440,8 @@ impl State {
         self.0.load(Ordering::Acquire) & COMPLETE != 0
     }
 
-    /// Whether the task is in a queue, or running, or complete. A hint.
-    pub(crate) fn is_hot_or_complete(&self) -> bool {
-        // Ordering: Relaxed: any transition in `update` may come next. The answer is for people, and nothing
-        // else is read because of it.
-        self.0.load(Ordering::Relaxed) & SCHEDULED != 0
-    }
-
-    /// Whether the task is cold and no waker of it exists: nothing but an abort, or the end of its scheduler,
-    /// makes it hot again.
+    /// How many wakers of the task there are, with the AbortHandles, if it is cold. If there are none the
+    /// task is *stuck*: nothing but an abort, or the end of its scheduler, makes it hot again.
     ///
     /// | what refers to a cold task | counted | can wake it |
     /// |---|---|---|
@@ -474,16 +453,11 @@ impl State {
     /// | the waker that a poll borrows | no | yes, but then the task is SCHEDULED |
     ///
     /// So if no more is counted than the first two stand for, there is no waker. An AbortHandle looks like
-    /// one and hides that a task is stuck; the answer `true` is never wrong. It also stays right: a new waker
-    /// is cloned from another one, which is counted until the clone is, or in a poll, before `pending`.
-    pub(crate) fn is_stuck(&self) -> bool {
-        self.cold_wakers() == Some(0)
-    }
-
-    /// How many wakers of the task there are, with the AbortHandles, if it is cold.
+    /// one and hides that a task is stuck; the answer 0 is never wrong. It also stays right: a new waker is
+    /// cloned from another one, which is counted until the clone is, or in a poll, before `pending`.
     pub(crate) fn cold_wakers(&self) -> Option<usize> {
         // Ordering: Acquire pairs with the Release in `pending`, for what the poll has left with the task,
-        // and in `release`, for what was done before a waker went. `is_stuck` needs neither: one value that
+        // and in `release`, for what was done before a waker went. The answer 0 needs neither: one value that
         // the word had at any time is its proof, because only an abort ends that state.
         let word = self.0.load(Ordering::Acquire);
         let explained = if word & JOIN_INTEREST == 0 { 1 } else { 2 };

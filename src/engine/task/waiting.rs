@@ -23,7 +23,7 @@
 //! `a_lock_future_that_another_task_polls_takes_the_note_along`).
 
 use super::origin::TaskId;
-use std::fmt;
+use crate::primitive_kind::PrimitiveKind;
 use std::num::NonZeroUsize;
 
 /// Notes are odd: see [`Link`](crate::engine::queue::wake_channel::Link).
@@ -113,7 +113,7 @@ pub(crate) mod loom;
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::{Note, Wait};
-    use crate::engine::task::PrimitiveKind;
+    use crate::primitive_kind::PrimitiveKind;
 
     #[test]
     fn a_note_says_what_was_written() {
@@ -123,71 +123,4 @@ mod tests {
         }
         assert_eq!(Note::new(Wait::Join, 1 << 56), None);
     }
-}
-
-/// From a row for each kind, which has all its names.
-macro_rules! primitive_kinds {
-    ($($(#[$doc:meta])* $kind:ident, $word:literal, $text:literal;)*) => {
-        /// A kind of lock or channel, or something else by which tasks wait for each other.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        // `insight` exports it, and is not always built.
-        #[allow(unreachable_pub)]
-        pub enum PrimitiveKind {
-            $($(#[$doc])* $kind,)*
-        }
-
-        impl PrimitiveKind {
-            /// In the order of their numbers.
-            pub(super) const ALL: [Self; [$($word),*].len()] = [$(Self::$kind),*];
-
-            /// One word, for programs.
-            pub(crate) fn word(self) -> &'static str {
-                match self {
-                    $(Self::$kind => $word,)*
-                }
-            }
-        }
-
-        impl fmt::Display for PrimitiveKind {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self {
-                    $(Self::$kind => $text,)*
-                })
-            }
-        }
-    };
-}
-
-primitive_kinds! {
-    /// A [`Mutex`](crate::sync::Mutex).
-    Mutex, "mutex", "a Mutex";
-    /// A [`RwLock`](crate::sync::RwLock), to be read.
-    RwLock, "rwlock", "a RwLock";
-    /// A [`RwLock`](crate::sync::RwLock), to be changed.
-    RwLockWrite, "rwlock_write", "a RwLock to write";
-    /// A [`Semaphore`](crate::sync::Semaphore), or a [`OnceCell`](crate::sync::OnceCell), which has one.
-    Semaphore, "semaphore", "a Semaphore";
-    /// A [`Notify`](crate::sync::Notify), or something that has one, such as a
-    /// [`SetOnce`](crate::sync::SetOnce).
-    Notify, "notify", "a Notify";
-    /// The channel of a [`watch::Receiver`](crate::sync::watch::Receiver).
-    Watch, "watch", "a watch channel";
-    /// A [`Barrier`](crate::sync::Barrier).
-    Barrier, "barrier", "a Barrier";
-    /// A channel of [`mpsc`](crate::sync::mpsc), for a message.
-    Receiver, "mpsc_receive", "a message of an mpsc channel";
-    /// A bounded channel of [`mpsc`](crate::sync::mpsc), for room.
-    Sender, "mpsc_send", "room in an mpsc channel";
-    /// A channel of [`broadcast`](crate::sync::broadcast), for a message.
-    Broadcast, "broadcast", "a message of a broadcast channel";
-    /// A channel of [`oneshot`](crate::sync::oneshot), for its value.
-    Oneshot, "oneshot", "the value of a oneshot channel";
-    /// A [`TaskTracker`](crate::task::TaskTracker), for the end of its tasks.
-    TaskTracker, "task_tracker", "the tasks of a TaskTracker";
-    /// A [`CancellationToken`](crate::task::CancellationToken), to be cancelled. What runs until then is
-    /// named in its place if that waits for something that can be named here.
-    CancellationToken, "cancellation_token", "a CancellationToken";
-    /// A signal of the operating system, by a listener of the module `signal::unix`.
-    Signal, "signal", "a signal";
 }

@@ -10,7 +10,8 @@ use super::current;
 use super::header::TaskRef;
 use super::origin::TaskId;
 use super::traced;
-use super::waiting::{Note, PrimitiveKind, Wait};
+use super::waiting::{Note, Wait};
+use crate::primitive_kind::PrimitiveKind;
 use std::mem::ManuallyDrop;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 

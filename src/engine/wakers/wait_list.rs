@@ -58,6 +58,10 @@ use std::pin::{Pin, pin};
 use std::ptr::{self, NonNull};
 use std::task::{Context, Poll, Waker};
 
+/// How many places [`WaitList::take_matching`] takes out under the lock at a time. Few in the models, so that
+/// they have several rounds.
+const AT_ONCE: usize = if cfg!(liten_loom) { 1 } else { 64 };
+
 /// Futures that wait, in the order in which they came, beside `T` under one lock.
 #[derive(Debug)]
 pub(crate) struct WaitList<T> {
@@ -283,14 +287,45 @@ impl<T> WaitList<T> {
         }
     }
 
-    /// Takes all places out and wakes their futures. Those that join meanwhile are not woken, however many
-    /// there are.
+    /// Changes what is beside the places, takes all of them out, and wakes their futures. Those that join
+    /// after the change are not woken, however many there are.
     #[allow(dead_code, reason = "not on wasm, where no thread waits for another one")]
-    pub(crate) fn wake_all(&self, mut locked: Locked<'_, T>) {
+    pub(crate) fn wake_all(&self, change: impl FnOnce(&mut T)) {
         let mut wakes = Vec::new();
-        locked.take_matching(&mut wakes, |_| true);
-        drop(locked);
+        self.take_matching(&mut wakes, |beside, _| change(beside), |_| true);
         super::wake_all(&mut wakes);
+    }
+
+    /// Calls `begin` under the lock. Then takes all places out that are in the list and for whose word
+    /// `matches` returns true, and adds their wakers to `wakes`, in the order in which the places have
+    /// joined. They keep their words.
+    ///
+    /// The lock is held for [`AT_ONCE`] places at a time, and under it `wakes` does not grow. If that is not
+    /// enough, a place without a future marks the end of the list: what joins later stands behind it, so the
+    /// rounds end, however many join meanwhile. Another thread that takes all places out takes the mark, too.
+    /// Then it has taken what stood before the mark. So `matches` is false for the mark's word, 0, unless it
+    /// is always true (model `what_is_in_the_list_is_taken_out_in_rounds`).
+    pub(crate) fn take_matching(
+        &self,
+        wakes: &mut Vec<Waker>,
+        begin: impl FnOnce(&mut T, &mut Vec<Waker>),
+        matches: impl Fn(usize) -> bool,
+    ) {
+        let mut locked = self.lock();
+        begin(&mut locked, wakes);
+        if locked.take_before(None, wakes, &matches) {
+            return;
+        }
+        let end = pin!(Place::new(0));
+        locked.join(end.as_ref(), Waker::noop().clone());
+        drop(locked);
+        while end.is_linked() {
+            wakes.reserve(AT_ONCE);
+            let mut locked = self.lock();
+            if locked.take_before(Some(&end), wakes, &matches) {
+                locked.leave(end.as_ref());
+            }
+        }
     }
 }
 
@@ -429,15 +464,18 @@ impl<T> Locked<'_, T> {
         true
     }
 
-    /// Takes all places out for whose word `matches` returns true, and adds their wakers to `wakes`, in the
-    /// order in which the places have joined. They keep their words.
-    pub(crate) fn take_matching(
+    /// Takes the places before `end`, or before the end of the list, as [`WaitList::take_matching`] does.
+    /// Returns false if [`AT_ONCE`] are out, or `wakes` has no room, and there are more.
+    fn take_before(
         &mut self,
+        end: Option<&Place>,
         wakes: &mut Vec<Waker>,
         matches: impl Fn(usize) -> bool,
-    ) {
+    ) -> bool {
+        let end = end.map(NonNull::from);
+        let most = wakes.capacity().min(wakes.len() + AT_ONCE);
         let mut next = self.chain.first;
-        while let Some(this) = next {
+        while let Some(this) = next.filter(|_| next != end) {
             // SAFETY: linked here, so it is alive, and the lock is held.
             let place = unsafe { this.as_ref() };
             // SAFETY: as above.
@@ -445,9 +483,13 @@ impl<T> Locked<'_, T> {
             // Ordering: Relaxed, written under this lock.
             let word = place.word.load(Ordering::Relaxed);
             if matches(word) {
+                if wakes.len() == most {
+                    return false;
+                }
                 wakes.push(self.take_out(this, word));
             }
         }
+        true
     }
 
     /// Calls `each` with the words and the wakers of the places, from the first one on until it returns

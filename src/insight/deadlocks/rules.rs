@@ -3,8 +3,9 @@
 use super::{circles, closed, judged, waits_still};
 use crate::engine::task::registry::ListEntry;
 use crate::engine::task::waiting::{Note, Wait};
-use crate::engine::task::{Mark, PrimitiveKind, RunningTask, TaskId};
+use crate::engine::task::{Mark, RunningTask, TaskId};
 use crate::insight::finding::tests::entry;
+use crate::primitive_kind::PrimitiveKind;
 use std::collections::{HashMap, HashSet};
 use std::panic::Location;
 

@@ -219,7 +219,7 @@ impl BlockedThreads {
         while let Some(place) = from.filter(|_| duration >= OLD_JOB) {
             from = executor.list_tasks(place, false, &mut listed);
         }
-        let task = listed.into_iter().find(|entry| entry.is_hot)?.task;
+        let task = listed.into_iter().find(|entry| entry.wakers.is_none())?.task;
         Some((duration, Finding::UnpolledTasks { task, tasks, duration }))
     }
 

@@ -138,7 +138,7 @@ mod tests {
     }
 
     fn group(tasks: usize, type_name: &'static str, is_hot: bool) -> TaskGroup {
-        group_of(tasks, ListEntry { type_name, is_hot, ..entry() })
+        group_of(tasks, ListEntry { type_name, wakers: (!is_hot).then_some(1), ..entry() })
     }
 
     #[test]

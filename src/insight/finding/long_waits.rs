@@ -11,11 +11,12 @@
 
 use super::Finding;
 use super::long_wait::{LongWait, Named};
-use crate::engine::task::{PrimitiveKind, RunningTask, TaskId};
+use crate::engine::task::{RunningTask, TaskId};
 use crate::insight::deadlocked_task::DeadlockedTask;
 use crate::insight::dump::Dump;
 use crate::insight::task_info::{TaskInfo, TaskState};
 use crate::insight::wait::Wait;
+use crate::primitive_kind::PrimitiveKind;
 use std::collections::{HashMap, HashSet};
 use std::panic::Location;
 use std::time::Duration;

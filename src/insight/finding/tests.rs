@@ -4,7 +4,7 @@ use super::*;
 use crate::engine::blocking::PoolCounts;
 use crate::engine::sync_shim::Mutex;
 use crate::engine::task::registry::ListEntry;
-use crate::engine::task::{Mark, PrimitiveKind, TaskId};
+use crate::engine::task::{Mark, TaskId};
 use crate::insight::deadlocks::Deadlocks;
 use crate::insight::pool_info::{JobInfo, PoolInfo};
 use crate::insight::slow_poll_info::SlowPollInfo;
@@ -12,6 +12,7 @@ use crate::insight::sockets::Targets;
 use crate::insight::task_info::TaskInfo;
 use crate::insight::wait::Wait;
 use crate::insight::worker_info::WorkerInfo;
+use crate::primitive_kind::PrimitiveKind;
 use crate::runtime::{CpuLimits, RuntimeFlavor, SlowPoll};
 use std::panic::AssertUnwindSafe;
 
@@ -35,26 +36,15 @@ pub(super) fn worker(index: usize, state: WorkerState, poll_duration: Duration) 
 
 /// `tasks` tasks of one place, each of `size` bytes.
 fn group(tasks: usize, future_size: usize, is_hot: bool) -> TaskGroup {
-    group_of(tasks, ListEntry { future_size, is_hot, ..entry() })
+    group_of(tasks, ListEntry { future_size, wakers: (!is_hot).then_some(1), ..entry() })
 }
 
 /// A waiting task.
 pub(in crate::insight) fn entry() -> ListEntry {
     let (task, type_name) = (task(), "a::type");
     let (name, note, mark, is_note_reliable) = (None, None, Mark::New, false);
-    let (future_size, is_hot, is_stuck) = (10, false, false);
-    ListEntry {
-        wakers: None,
-        task,
-        name,
-        type_name,
-        future_size,
-        is_hot,
-        is_stuck,
-        note,
-        mark,
-        is_note_reliable,
-    }
+    let (future_size, wakers) = (10, Some(1));
+    ListEntry { wakers, task, name, type_name, future_size, note, mark, is_note_reliable }
 }
 
 pub(super) fn group_of(tasks: usize, entry: ListEntry) -> TaskGroup {
@@ -241,7 +231,7 @@ fn many_tasks_are_most_of_very_many() {
 
 #[test]
 fn tasks_that_are_stuck_are_said_by_place() {
-    let stuck = ListEntry { is_stuck: true, ..entry() };
+    let stuck = ListEntry { wakers: Some(0), ..entry() };
     let said = said(|dump| dump.groups = vec![group_of(3, stuck), group(9, 10, false)]);
     assert_says(&said, &["3 tasks spawned at "]);
     let stuck =

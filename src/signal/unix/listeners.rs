@@ -14,9 +14,9 @@ use super::kind::SignalKind;
 use super::positions::{Asker, Positions};
 use crate::engine::sync_shim::Mutex;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering, fence};
-use crate::engine::task::PrimitiveKind;
 use crate::engine::task::waker::set_note;
 use crate::engine::wakers;
+use crate::primitive_kind::PrimitiveKind;
 use std::collections::BTreeMap;
 use std::task::{Context, Poll, Waker};
 

@@ -5,10 +5,11 @@ use super::queue::Queue;
 use super::room::Room;
 use super::shared::{Inbox, Shared, abandon};
 use crate::engine::sync_shim::{Arc, Mutex};
+use crate::engine::task::budget;
 use crate::engine::task::waker::{is_task, set_note};
-use crate::engine::task::{PrimitiveKind, budget};
 use crate::engine::wakers::{Locked, drop_all};
 use crate::impls::impl_unwind_safe;
+use crate::primitive_kind::PrimitiveKind;
 use std::mem;
 use std::task::{Context, Poll, ready};
 

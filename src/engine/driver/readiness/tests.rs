@@ -162,11 +162,11 @@ fn a_short_read_proves_nothing_while_there_is_a_mark() {
     let readiness = drained();
     dispatch(&readiness, Ready::READABLE | Ready::PRIORITY);
     readiness.clear_bits(readiness.current(Ready::PRIORITY), Ready::PRIORITY);
-    readiness.clear(readiness.current(READ), Direction::Read);
+    readiness.clear_data(readiness.current(READ), Direction::Read);
     assert_eq!(readiness.current(READ).ready, Ready::READABLE);
     readiness.clear_would_block(readiness.current(READ), Direction::Read);
     dispatch(&readiness, Ready::READABLE);
-    readiness.clear(readiness.current(READ), Direction::Read);
+    readiness.clear_data(readiness.current(READ), Direction::Read);
     assert!(readiness.current(READ).ready.is_empty());
 }
 
@@ -280,10 +280,10 @@ fn a_clear_is_void_once_a_newer_event_has_come() {
     dispatch(&readiness, Ready::READABLE);
     let first = readiness.current(READ);
     dispatch(&readiness, Ready::READABLE);
-    readiness.clear(first, Direction::Read);
+    readiness.clear_data(first, Direction::Read);
     readiness.clear_would_block(first, Direction::Read);
     assert_eq!(readiness.current(READ).ready, Ready::READABLE);
-    readiness.clear(readiness.current(READ), Direction::Read);
+    readiness.clear_data(readiness.current(READ), Direction::Read);
     assert!(readiness.current(READ).ready.is_empty());
 }
 
@@ -293,7 +293,7 @@ fn a_clear_leaves_the_other_direction_alone() {
     readiness.clear_would_block(readiness.current(READ), Direction::Read);
     assert_eq!(readiness.current(BOTH).ready, Ready::WRITABLE);
     // No event came in between, so the tick of the first look is still good.
-    readiness.clear(readiness.current(WRITE), Direction::Write);
+    readiness.clear_data(readiness.current(WRITE), Direction::Write);
     assert!(readiness.current(BOTH).ready.is_empty());
 }
 
@@ -303,7 +303,7 @@ fn the_end_of_the_stream_survives_a_short_read() {
     dispatch(&readiness, Ready::READABLE | Ready::READ_CLOSED);
     let (_, waker) = Count::new();
     let event = poll(&readiness, &waker, Direction::Read).unwrap();
-    readiness.clear(event, Direction::Read);
+    readiness.clear_data(event, Direction::Read);
     let event = poll(&readiness, &waker, Direction::Read).unwrap();
     assert_eq!(event.ready, Ready::READ_CLOSED);
 }
@@ -391,7 +391,8 @@ fn shutdown_ends_every_wait_with_an_error() {
 fn events_do_not_make_anything_grow() {
     let readiness = drained();
     let wakers: Vec<_> = (0..4).map(|_| Count::new().1).collect();
-    let mut wakes = Vec::new();
+    // As the driver's list, it has room from the beginning.
+    let mut wakes = Vec::with_capacity(2 * wakers.len());
     let mut round = || {
         let mut waiting = pin!(readiness.ready(BOTH));
         for waker in &wakers {

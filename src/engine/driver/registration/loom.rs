@@ -241,7 +241,8 @@ impl Connection {
                     Ok(())
                 };
                 let all = Direction::Write.all();
-                let cleared = self.write_interest.clear_bits(&self.readiness, event, all, register);
+                let cleared =
+                    self.write_interest.report_then_clear(&self.readiness, event, all, register);
                 cleared.expect("`register` does not fail");
             }
         }));

@@ -51,7 +51,7 @@ fn fill(driver: &Arc<Driver>, ours: &mut TcpStream, registration: &Registration)
             }
         };
         assert_eq!(error.kind(), ErrorKind::WouldBlock);
-        registration.would_block(before, Direction::Write).unwrap();
+        registration.clear_would_block(before, Direction::Write).unwrap();
         look(driver);
     }
     written
@@ -88,9 +88,9 @@ fn a_connection_that_the_system_refuses_to_report_stays_ready() {
     let registration = driver.register_with_room(&mut ours, BOTH, Some(i32::MAX)).unwrap();
     let before = registration.readiness().current(BOTH);
     // Reading has nothing to do with it.
-    registration.would_block(before, Direction::Read).unwrap();
+    registration.clear_would_block(before, Direction::Read).unwrap();
     for _ in 0..2 {
-        registration.would_block(before, Direction::Write).unwrap_err();
+        registration.clear_would_block(before, Direction::Write).unwrap_err();
         registration.clear_after_short_transfer(before, Direction::Write);
         assert!(is_writable(&registration));
     }

@@ -95,16 +95,16 @@ fn in_each_period_all_may_compute_once() {
 }
 
 #[test]
-fn a_debt_that_was_forgiven_stays_so_until_a_worker_has_had_its_turn() {
+fn a_debt_that_was_forgiven_stays_so_until_the_owed_poll_is_made() {
     let mut played = Played::new(50);
-    while !played.brake.owes_turn() {
+    while !played.brake.owes_poll() {
         played.look(1000, 1500);
     }
-    let mut look = |had_turn| {
+    let mut look = |is_paid| {
         played.now += Duration::from_millis(10);
         played.used += Duration::from_millis(20);
         let budget = CpuBudget { time: played.time, period: PERIOD, used: played.used };
-        played.brake.look(Some(budget), played.now, had_turn)
+        played.brake.look(Some(budget), played.now, is_paid)
     };
     assert_eq!([look(false), look(false), look(false)], [ALL; 3]);
     assert_eq!(look(true), 0);

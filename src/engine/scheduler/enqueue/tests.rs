@@ -6,7 +6,7 @@ type Row = (Pusher<(), ()>, Queue<(), ()>, Notice<()>);
 
 /// The table at the head of the file, for a task with a home.
 const TABLE: [Row; 12] = {
-    use Pusher::{Dispatcher, Other, Worker};
+    use Pusher::{DriverThread, Other, Worker};
     use Reason::*;
     [
         (Worker((), Spawned), Queue::Ready(()), Notice::Peer(())),
@@ -18,7 +18,7 @@ const TABLE: [Row; 12] = {
         (Worker((), Long), Queue::Yielded(()), Notice::Peer(())),
         (Worker((), LeftToOthers), Queue::SharedYielded, Notice::Regular),
         (Worker((), BroughtIn), Queue::Ready(()), Notice::Nothing),
-        (Dispatcher(()), Queue::Chain((), HOME), Notice::Nothing),
+        (DriverThread(()), Queue::Chain((), HOME), Notice::Nothing),
         (Other(OutsideReason::Spawned), Queue::Injector, Notice::Outside),
         (Other(OutsideReason::Woken), Queue::Channel(HOME), Notice::Home(HOME)),
     ]

@@ -137,12 +137,12 @@ fn a_worker_knows_which_tasks_are_worth_a_peer() {
 /// A look at an injector that holds `injected` tasks, with `queued` in the deque and `channel` in the
 /// channel. Returns how many came from the injector.
 fn look(intake: &Policy, queued: usize, channel: usize, injected: usize) -> usize {
-    let room = intake.begin_look(queued);
+    let room = intake.begin_intake(queued);
     let brought = injected.min(room);
     if room != 0 {
         intake.brought(room, brought, queued + channel + brought);
     }
-    intake.end_look(room, brought, channel + brought);
+    intake.end_intake(room, brought, channel + brought);
     brought
 }
 
@@ -202,8 +202,8 @@ fn a_small_rest_of_the_room_is_left() {
 fn a_deque_that_thieves_have_emptied_ends_the_pass_and_the_pause() {
     let intake = Policy::new();
     look(&intake, 10, 0, 9_999);
-    assert!(!intake.is_look_due(10));
-    assert!(intake.is_look_due(0));
+    assert!(!intake.is_intake_due(10));
+    assert!(intake.is_intake_due(0));
     assert_eq!(look(&intake, 0, 0, 9_999), INTAKE);
     let intake = Policy::new();
     look(&intake, 10, 0, 9_999);

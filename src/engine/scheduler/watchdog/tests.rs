@@ -82,7 +82,7 @@ fn tasks_do_not_wait_for_wakers_of_the_program() {
     let foreign = Foreign { shared: shared.clone(), wakes: third, found: AtomicUsize::new(0) };
     let foreign = Arc::new(foreign);
     let mut thread = WatchdogThread::new(&shared, Parker::new());
-    let role = Role::Dispatcher(Dispatcher::new(shared.clone()));
+    let role = Role::DriverThread(DriverThread::new(shared.clone()));
     thread.wakes.extend([first, foreign.clone().into(), second]);
     thread.wake(&role);
     assert!(thread.wakes.is_empty());

@@ -2,7 +2,7 @@
 
 use super::{Shared, Worker};
 use crate::engine::park::Parker;
-use crate::engine::scheduler::enqueue::Dispatcher;
+use crate::engine::scheduler::enqueue::DriverThread;
 use crate::engine::scheduler::idle::LastLook;
 use crate::engine::scheduler::loom::{bounded, close, go_home, last_of, scheduler, up_to, worker};
 use crate::engine::scheduler::probe::TaskEvent;
@@ -119,7 +119,7 @@ fn a_chain_of_the_driver_thread_reaches_a_worker_that_parks() {
         let other = {
             let shared = shared.clone();
             thread::spawn(move || {
-                let dispatcher = Dispatcher::new(shared);
+                let dispatcher = DriverThread::new(shared);
                 hot.into_iter().for_each(|task| dispatcher.woken(task));
                 dispatcher.flush();
             })

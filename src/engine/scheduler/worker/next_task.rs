@@ -154,7 +154,7 @@ impl Worker {
         self.policy.yielded_runs(self.own.yielded.len());
         let task = self.own.yielded.pop();
         if task.is_some() {
-            self.shared.size.end_turn();
+            self.shared.size.paid();
         }
         task
     }
@@ -231,10 +231,10 @@ impl Worker {
         if leaves != self.own.slot.leaves_yielded() || leaves && self.own.yielded.len() > 0 {
             self.update_leaves_yielded();
         }
-        if !leaves && self.shared.size.owes_turn() {
-            self.take_turn();
+        if !leaves && self.shared.size.owes_poll() {
+            self.take_owed_poll();
         }
-        if self.policy.is_look_due(self.own.ready.len()) {
+        if self.policy.is_intake_due(self.own.ready.len()) {
             self.bring_in_shared();
         }
         self.poll_driver();
@@ -243,11 +243,11 @@ impl Worker {
         }
     }
 
-    /// A debt was forgiven, and a turn is owed to the tasks that have yielded: one of them runs before a
-    /// ready one. The turn is over when that task is taken from the queue, because the brake may come on at
+    /// A debt was forgiven, and a poll is owed to the tasks that have yielded: one of them runs before a
+    /// ready one. The poll is paid when that task is taken from the queue, because the brake may come on at
     /// that moment.
     #[cold]
-    fn take_turn(&self) {
+    fn take_owed_poll(&self) {
         self.bring_in_yielded();
         if self.own.yielded.len() == 0 {
             return;
@@ -255,7 +255,7 @@ impl Worker {
         self.policy.yielded_is_due();
         if self.own.ready.is_drained() && self.own.slot.next.is_empty() {
             // It is the next one, and is not taken as one that comes first.
-            self.shared.size.end_turn();
+            self.shared.size.paid();
         }
     }
 
@@ -279,13 +279,13 @@ impl Worker {
             came |= self.rescue();
         }
         let before = self.own.ready.len();
-        let room = self.policy.begin_look(before);
+        let room = self.policy.begin_intake(before);
         let received = self.own.slot.channel.take_all();
         came |= received.map(|task| self.push_back(task)).count() > 0;
         let brought = if room == 0 { None } else { self.bring_in_injected(room) };
         came |= brought.is_some();
         let after = self.own.ready.len();
-        self.policy.end_look(room, brought.unwrap_or(0), after.saturating_sub(before));
+        self.policy.end_intake(room, brought.unwrap_or(0), after.saturating_sub(before));
         // `came` and not a difference of lengths, because thieves change the lengths. While there are spares,
         // or no watchdog, a peer is notified of older tasks, too.
         if came || !self.shared.may_keep() {

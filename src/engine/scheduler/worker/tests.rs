@@ -12,7 +12,7 @@ use crate::engine::scheduler::probe::{AfterReport, Probe, TaskEvent, WorkerProbe
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::cell::new_send_task;
-use crate::engine::task::followed::Wait;
+use crate::engine::task::followed::Delay;
 use crate::engine::task::header::{FutureType, Hot, Runner};
 use crate::engine::task::{Polled, RunningTask, TaskId};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -136,7 +136,7 @@ impl WorkerProbe for Chooser {
         None
     }
 
-    fn followed_poll_begins(&self, _: TaskId, _: Option<Wait>) -> bool {
+    fn followed_poll_begins(&self, _: TaskId, _: Option<Delay>) -> bool {
         false
     }
 
@@ -388,9 +388,9 @@ fn ready_ones_before(worker: &Worker, mut before: impl FnMut(usize)) -> usize {
 }
 
 #[test]
-fn a_turn_that_is_owed_comes_at_the_next_fair_turn() {
+fn a_poll_that_is_owed_comes_at_the_next_fair_turn() {
     let (shared, worker) = alone();
-    // The brake is on when the task yields, and comes on again as soon as the turn has been had.
+    // The brake is on when the task yields, and comes on again as soon as the poll is made.
     shared.size.set_computing(0);
     while !worker.own.slot.leaves_yielded() {
         worker.spawned(new_task(&shared));
@@ -398,9 +398,9 @@ fn a_turn_that_is_owed_comes_at_the_next_fair_turn() {
     }
     let ran = ready_ones_before(&worker, |ready| {
         if ready == 0 {
-            shared.size.owe_turn();
+            shared.size.owe_poll();
             shared.size.set_computing(usize::MAX);
-        } else if !shared.size.owes_turn() {
+        } else if !shared.size.owes_poll() {
             shared.size.set_computing(0);
         }
     });

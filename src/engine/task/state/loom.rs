@@ -80,9 +80,9 @@ fn the_last_of_three_frees_what_all_have_used() {
             thread::spawn(move || {
                 cell.read();
                 match state.wake_owned() {
-                    WakeOwned::Free => cell.write(),
-                    WakeOwned::Nothing | WakeOwned::Noted => {}
-                    WakeOwned::Schedule | WakeOwned::ScheduleFollowed => {
+                    None => cell.write(),
+                    Some(Wake::Nothing | Wake::Noted) => {}
+                    Some(Wake::Schedule | Wake::ScheduleFollowed) => {
                         panic!("the task is hot or complete")
                     }
                 }
@@ -155,7 +155,7 @@ fn a_task_with_a_waker_is_never_stuck() {
         let state = Arc::new(State::new());
         let other = {
             let state = state.clone();
-            thread::spawn(move || state.is_stuck())
+            thread::spawn(move || state.cold_wakers() == Some(0))
         };
         assert_eq!(state.start(), Start::Poll);
         // The poll's waker is cloned.
@@ -171,8 +171,8 @@ fn a_task_with_a_waker_is_never_stuck() {
                 state.wake_owned()
             })
         };
-        assert_eq!(holder.join().expect("no panic"), WakeOwned::Schedule);
-        assert!(!state.is_stuck(), "queued");
+        assert_eq!(holder.join().expect("no panic"), Some(Wake::Schedule));
+        assert_eq!(state.cold_wakers(), None, "queued");
         assert!(!other.join().expect("no panic"), "there was a waker all the time");
     });
 }

@@ -112,3 +112,35 @@ fn a_future_that_leaves_races_with_one_that_is_taken_out() {
         assert!(list.lock().is_empty());
     });
 }
+
+/// Those that wait when it begins are all taken out, although each round takes one, the first one may leave
+/// between two rounds, and another thread takes all out, too.
+#[test]
+fn what_is_in_the_list_is_taken_out_in_rounds() {
+    ::loom::model(|| {
+        let list = Arc::new(WaitList::new(()));
+        let [first, second] = [(); 2].map(|()| Arc::pin(Place::new(1)));
+        for place in [&first, &second] {
+            list.lock().join(place.as_ref(), Waker::noop().clone());
+        }
+        let beside = {
+            let (list, first) = (list.clone(), first.clone());
+            thread::spawn(move || {
+                list.leave(first.as_ref());
+                list.wake_all(|()| ());
+                // One that comes late.
+                let late = pin!(Place::new(1));
+                list.lock().join(late.as_ref(), Waker::noop().clone());
+                list.leave(late.as_ref());
+            })
+        };
+        let mut wakes = Vec::new();
+        list.take_matching(&mut wakes, |(), _| (), |_| true);
+        let are_out = !first.is_linked() && !second.is_linked();
+        beside.join().expect("no panic");
+        // One that is dropped in the list would end the process.
+        list.leave(second.as_ref());
+        assert!(are_out, "all that were in the list");
+        assert!(list.lock().is_empty());
+    });
+}

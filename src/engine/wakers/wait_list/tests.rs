@@ -185,7 +185,7 @@ fn a_waker_may_use_the_list_that_it_is_left_in_whenever_its_code_runs() {
     assert_eq!(polled(first.as_mut(), &nosy), 1, "cloned");
     assert_eq!(polled(first.as_mut(), Waker::noop()), 1, "dropped for another one");
     assert_eq!((polled(first.as_mut(), &nosy), polled(second.as_mut(), &nosy)), (1, 1));
-    list.wake_all(list.lock());
+    list.wake_all(|_| ());
     assert_eq!(uses(), 2, "called");
     assert_eq!((polled(first.as_mut(), &nosy), polled(second.as_mut(), &nosy)), (1, 1));
     drop(first);
@@ -197,18 +197,40 @@ fn a_waker_may_use_the_list_that_it_is_left_in_whenever_its_code_runs() {
 #[test]
 fn those_that_are_owed_are_taken_in_order_and_keep_their_words() {
     let list = WaitList::new(());
-    let places: Vec<_> = (0..4).map(|word| Box::pin(Place::new(word))).collect();
+    let places: Vec<_> = (1..5).map(|word| Box::pin(Place::new(word))).collect();
     let wakers: Vec<_> = (0..4).map(|_| Count::new()).collect();
     for (place, (_, waker)) in places.iter().zip(&wakers) {
         list.lock().join(place.as_ref(), waker.clone());
     }
     let mut wakes = Vec::new();
-    list.lock().take_matching(&mut wakes, |word| word != 1);
+    list.take_matching(&mut wakes, |_, _| (), |word| word > 2 || word == 1);
     let taken: Vec<_> = places.iter().map(|place| place.given()).collect();
-    assert_eq!(taken, [Some(0), None, Some(2), Some(3)]);
+    assert_eq!(taken, [Some(1), None, Some(3), Some(4)]);
     for (index, waker) in [0, 2, 3].into_iter().zip(wakes) {
         assert!(waker.will_wake(&wakers[index].1));
     }
     list.leave(places[1].as_ref());
+    assert!(list.lock().is_empty());
+}
+
+#[test]
+fn few_are_taken_at_once_and_into_room_that_is_there() {
+    let list = WaitList::new(());
+    let places: Vec<_> = (0..2 * AT_ONCE + 1).map(|_| Box::pin(Place::new(1))).collect();
+    for place in &places {
+        list.lock().join(place.as_ref(), Waker::noop().clone());
+    }
+    let mut wakes = Vec::with_capacity(1);
+    let (room, mut left) = (wakes.capacity(), places.len());
+    assert!(!list.lock().take_before(None, &mut wakes, |_| true));
+    left -= room;
+    assert_eq!((wakes.len(), wakes.capacity()), (room, room));
+    wakes.reserve(2 * AT_ONCE);
+    assert!(!list.lock().take_before(None, &mut wakes, |_| true));
+    left -= AT_ONCE;
+    assert_eq!(wakes.len(), room + AT_ONCE);
+    let mut wakes = Vec::new();
+    list.take_matching(&mut wakes, |_, _| (), |_| true);
+    assert_eq!(wakes.len(), left);
     assert!(list.lock().is_empty());
 }

@@ -3,7 +3,7 @@
 use super::Mutation;
 
 const POLLER: &str = "src/engine/driver/poller.rs";
-const SEAT: &str = "src/engine/driver/seat.rs";
+const DRIVER: &str = "src/engine/driver.rs";
 const READINESS: &str = "src/engine/driver/readiness.rs";
 const TIMERS: &str = "src/engine/driver/timers.rs";
 const WHEEL: &str = "src/engine/driver/wheel.rs";
@@ -14,62 +14,62 @@ pub const ROWS: &[Mutation] = &[
     // The driver's seat and its alarm.
     Mutation {
         file: POLLER,
-        models: "seat::loom",
+        models: "poller::loom",
         from: "        // Ordering: partner of the fence in `deadline_moved`; see the header.\n        fence(Ordering::SeqCst);",
         to: "",
         breaks: "no fence between the announcement of a sleep and the look at the timers",
     },
     Mutation {
         file: POLLER,
-        models: "seat::loom",
+        models: "poller::loom",
         from: "        fence(Ordering::SeqCst);\n        let wake_at",
         to: "        let wake_at",
         breaks: "no fence between a new deadline and the look at the sleeper",
     },
     Mutation {
         file: POLLER,
-        models: "seat::loom",
+        models: "poller::loom",
         from: "self.0.swap(NOTIFIED, Ordering::Release) >= COALESCING",
         to: "self.0.swap(NOTIFIED, Ordering::Relaxed) >= COALESCING",
         breaks: "a wake of the poller publishes nothing",
     },
     Mutation {
         file: POLLER,
-        models: "seat::loom",
+        models: "poller::loom",
         from: "        self.0.swap(AWAKE, Ordering::Acquire);",
         to: "        self.0.store(AWAKE, Ordering::Relaxed);",
         breaks: "the end of a sleep loses what a wake published",
     },
     Mutation {
         file: POLLER,
-        models: "seat::loom",
+        models: "poller::loom",
         from: "        if announced.is_err() {",
         to: "        if false {",
         breaks: "a wake before the sleep does not call it off",
     },
     Mutation {
         file: POLLER,
-        models: "seat::loom",
+        models: "poller::loom",
         from: "wake_at < COALESCING || wake_at <= deadline",
         to: "wake_at < COALESCING",
         breaks: "a deadline ends a coalescing sleep, or a sleep that ends before it",
     },
     Mutation {
-        file: SEAT,
+        file: DRIVER,
         models: "driver::",
         from: "                driver.alarm.word.rise();\n                polled",
         to: "                polled",
         breaks: "a sleep that ended by itself is still announced to the next holder",
     },
     Mutation {
-        file: SEAT,
+        file: DRIVER,
         models: "driver::",
         from: "        // The lock opens after this, when the fields are dropped.\n        self.driver.seat.note_change();",
         to: "",
         breaks: "the seat counts comings only",
     },
     Mutation {
-        file: SEAT,
+        file: DRIVER,
         models: "driver::",
         from: "        if self.timers.next_deadline().is_some() {\n            // Registered before",
         to: "        if false {\n            // Registered before",
@@ -193,15 +193,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: READINESS,
         models: "readiness::loom",
-        from: "self.state.fetch_or(SHUTDOWN, Ordering::Release);\n        take(self.waiters.lock(), Ready::ALL_BITS, wakes);",
-        to: "take(self.waiters.lock(), Ready::ALL_BITS, wakes);\n        self.state.fetch_or(SHUTDOWN, Ordering::Release);",
+        from: "self.state.fetch_or(SHUTDOWN, Ordering::Release);\n        take(&self.waiters, Ready::ALL_BITS, wakes);",
+        to: "take(&self.waiters, Ready::ALL_BITS, wakes);\n        self.state.fetch_or(SHUTDOWN, Ordering::Release);",
         breaks: "shutdown wakes the waiters before it is written down",
     },
     Mutation {
         file: READINESS,
         models: "readiness::loom",
-        from: "    waiters.take_matching(wakes, |word| ready.intersects(Ready::from_state(word as u64)));\n",
-        to: "",
+        from: "let matches = |word| ready.intersects(Ready::from_state(word as u64));",
+        to: "let matches = |_| false;",
         breaks: "an event wakes no future",
     },
     Mutation {

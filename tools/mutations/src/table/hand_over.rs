@@ -104,8 +104,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: PARK,
         models: "park::loom",
-        from: "if entered.is_ok() { AfterAnnounce::Sleep } else { AfterAnnounce::Unparked }",
-        to: "let _ = entered;\n        self.inner.state.store(place, Ordering::Release);\n        AfterAnnounce::Sleep",
+        from: "        entered.is_ok()\n",
+        to: "        let _ = entered;\n        self.inner.state.store(place, Ordering::Release);\n        true\n",
         breaks: "a park overwrites a token",
     },
     Mutation {

@@ -86,6 +86,13 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a future finds its place apart without acquiring it",
     },
     Mutation {
+        file: WAIT_LIST,
+        models: "wait_list::loom",
+        from: "if locked.take_before(Some(&end), wakes, &matches) {",
+        to: "if true | locked.take_before(Some(&end), wakes, &matches) {",
+        breaks: "one round is all that is taken out of a list",
+    },
+    Mutation {
         file: PERMITS,
         models: "mutex::loom",
         from: "fetch_update(Ordering::Acquire, Ordering::Relaxed, less)",

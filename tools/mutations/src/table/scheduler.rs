@@ -9,6 +9,7 @@ const WORKER: &str = "src/engine/scheduler/worker.rs";
 const NEXT_TASK: &str = "src/engine/scheduler/worker/next_task.rs";
 const WORK: &str = "src/engine/scheduler/worker/work.rs";
 const WATCHDOG: &str = "src/engine/scheduler/watchdog.rs";
+const OBSERVED: &str = "src/engine/scheduler/observed.rs";
 const SHARED: &str = "src/engine/scheduler/shared.rs";
 const LIFECYCLE: &str = "src/engine/scheduler/lifecycle.rs";
 const HERE: &str = "src/engine/scheduler/here.rs";
@@ -531,14 +532,14 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a worker goes on with the recording that has ended when the next one has begun",
     },
     Mutation {
-        file: SHARED,
+        file: OBSERVED,
         models: "observe::worker::loom",
         from: "        if end() {\n            self.size.set_observed(false);",
         to: "        if end() {",
         breaks: "workers look for a recording for ever after the last stop",
     },
     Mutation {
-        file: SHARED,
+        file: OBSERVED,
         models: "observe::worker::loom",
         from: "        self.size.set_observed(true);\n        Some(begun)",
         to: "        Some(begun)",

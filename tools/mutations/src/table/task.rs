@@ -33,8 +33,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::loom",
-        from: "Ok((word | WOKEN | flag, Wake::Noted))",
-        to: "if word & WOKEN != 0 { Err(Wake::Noted) } else { Ok((word | WOKEN | flag, Wake::Noted)) }",
+        from: "(word | WOKEN | flag, Wake::Noted)",
+        to: "if word & WOKEN != 0 { (word, Wake::Nothing) } else { (word | WOKEN | flag, Wake::Noted) }",
         breaks: "a wake that finds WOKEN does not write the word",
     },
     Mutation {
@@ -188,8 +188,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::",
-        from: "Ok((word | WOKEN | flag, Wake::Noted))",
-        to: "Ok((word | WOKEN | flag, Wake::Schedule))",
+        from: "(word | WOKEN | flag, Wake::Noted)",
+        to: "(word | WOKEN | flag, Wake::Schedule)",
         breaks: "a wake of a running task makes a second Hot",
     },
     Mutation {
@@ -237,8 +237,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::",
-        from: "if next < REF_ONE { WakeOwned::Free } else { WakeOwned::Nothing }",
-        to: "WakeOwned::Nothing",
+        from: "let is_last = wake == Wake::Nothing && next < REF_ONE;",
+        to: "let is_last = false;",
         breaks: "a wake that uses up the last reference frees nothing",
     },
     Mutation {
@@ -265,8 +265,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "await_tree::traced",
-        from: "Ok((word | WOKEN | flag, Wake::Noted))",
-        to: "Ok((word | flag | if flag == 0 { WOKEN } else { 0 }, Wake::Noted))",
+        from: "(word | WOKEN | flag, Wake::Noted)",
+        to: "(word | flag | if flag == 0 { WOKEN } else { 0 }, Wake::Noted)",
         breaks: "a request for a trace during a poll leads to no other poll",
     },
     Mutation {

@@ -38,15 +38,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: POOL_STATE,
         models: "blocking::loom",
-        from: "        self.free -= 1;\n        self.threads -= 1;\n        NextStep::End",
-        to: "        self.threads -= 1;\n        NextStep::End",
+        from: "            self.free -= 1;\n            self.threads -= 1;\n            NextStep::End",
+        to: "            self.threads -= 1;\n            NextStep::End",
         breaks: "a thread that has ended is still counted as free",
     },
     Mutation {
         file: POOL_STATE,
         models: "blocking::loom",
-        from: "if timed_out || self.closed { self.end() }",
-        to: "if timed_out { self.end() }",
+        from: "if !timed_out && !self.closed {",
+        to: "if !timed_out {",
         breaks: "a waiting thread does not end when the pool is closed",
     },
     Mutation {
@@ -214,15 +214,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: CURRENT,
         models: "current_thread::loom",
-        from: "        self.line.wake_all(line);\n",
-        to: "        drop(line);\n",
+        from: "        self.line.wake_all(|line| *line = executor);\n",
+        to: "        *self.line.lock() = executor;\n",
         breaks: "a thread that stops driving tells no other",
     },
     Mutation {
         file: CURRENT,
         models: "current_thread::loom",
-        from: "        self.line.wake_all(line);\n",
-        to: "        let first = line.pop_front(0);\n        drop(line);\n        first.into_iter().for_each(std::task::Waker::wake);\n",
+        from: "        self.line.wake_all(|line| *line = executor);\n",
+        to: "        let mut line = self.line.lock();\n        *line = executor;\n        let first = line.pop_front(0);\n        drop(line);\n        first.into_iter().for_each(std::task::Waker::wake);\n",
         breaks: "a thread that stops driving tells the first alone, which may be about to leave",
     },
     Mutation {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use ::loom::sync::{Condvar, Mutex};
 use ::loom::thread;
 
-use super::Driver;
-use crate::engine::driver::poller::{AfterWake, AlarmSleep, AlarmWord, COALESCING};
+use super::{AfterWake, AlarmSleep, AlarmWord, COALESCING};
+use crate::engine::driver::Driver;
 use crate::engine::park::{Parker, Unpark};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 

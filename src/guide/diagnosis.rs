@@ -133,15 +133,15 @@
 //!
 //! A program that collects for some time and then takes all of it shall have no such sentence. So it comes
 //! after half a minute of growth; after one minute, if no task is known that receives; and after two, if
-//! that task waits for a timer again and again. Channels that have been emptied before are named only when they
-//! have grown for more than twice as long as then.
+//! that task waits for a timer again and again. Channels that have been emptied before are named only when
+//! they have grown for more than twice as long as then.
 //!
 //! > more and more tasks lie in 1 JoinSet made at src/main.rs:40:23: from some 970 to some 61200 in 61 s, 987
 //! > more each second, of which 12 at most are alive in this runtime; nothing has joined one: unless that is
 //! > done in the end, call join_next as they end, or use a TaskTracker
 //!
-//! A [`JoinSet`](crate::task::JoinSet) keeps the output of a task that has ended until `join_next` takes it. A
-//! [`TaskTracker`](crate::task::TaskTracker) keeps none. Tasks that the set has in another runtime do not
+//! A [`JoinSet`](crate::task::JoinSet) keeps the output of a task that has ended until `join_next` takes it.
+//! A [`TaskTracker`](crate::task::TaskTracker) keeps none. Tasks that the set has in another runtime do not
 //! count as alive in this one.
 //!
 //! "Channels and sets of tasks" has all of them, also those with a bound and those that do not grow, and

@@ -104,7 +104,8 @@ fn channels_of_one_place_are_one_and_what_receives_is_named() {
     let senders: Vec<_> = (0..10).map(|_| channels()).collect();
     // All have waited for a message, and then for the lock, before the first look.
     let all_wait = |which| {
-        let waits = |task: &&TaskInfo| matches!(task.waits(), [Wait::Primitive { kind, .. }] if *kind == which);
+        let is_it = |wait: &Wait| matches!(wait, Wait::Primitive { kind, .. } if *kind == which);
+        let waits = |task: &&TaskInfo| task.waits().iter().any(is_it);
         while runtime.handle().dump().tasks().iter().filter(waits).count() < senders.len() {
             std::thread::yield_now();
         }

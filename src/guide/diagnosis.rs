@@ -137,8 +137,8 @@
 //! they have grown for more than twice as long as then.
 //!
 //! > more and more tasks lie in 1 JoinSet made at src/main.rs:40:23: from some 970 to some 61200 in 61 s, 987
-//! > more each second, of which 12 at most are alive in this runtime; nothing has joined one: unless that is
-//! > done in the end, call join_next as they end, or use a TaskTracker
+//! > more each second, of which 12 at most are alive in this runtime; no task is known that has joined one:
+//! > unless that is done in the end, call join_next as they end, or use a TaskTracker
 //!
 //! A [`JoinSet`](crate::task::JoinSet) keeps the output of a task that has ended until `join_next` takes it.
 //! A [`TaskTracker`](crate::task::TaskTracker) keeps none. Tasks that the set has in another runtime do not

@@ -203,34 +203,24 @@ impl Exposition<'_> {
     }
 
     fn queues(&mut self) {
-        type Value = fn(&QueueGroup) -> Option<usize>;
-        let families: [(&str, &str, Value); 3] = [
-            (
-                "liten_mpsc_messages",
-                "Messages in mpsc channels, about, by the place where those are made, where there are most.",
-                |group| {
-                    let is_mpsc = matches!(group.measured, Measured::Unbounded | Measured::Bounded);
-                    is_mpsc.then_some(group.length)
-                },
-            ),
-            (
-                "liten_broadcast_lost_values",
-                "Values that receivers have lost of broadcast channels that are there.",
-                |group| (group.measured == Measured::Broadcast).then_some(group.lost as usize),
-            ),
-            ("liten_join_set_tasks", "Tasks in JoinSets, with those that have ended.", |group| {
-                (group.measured == Measured::JoinSet).then_some(group.length)
-            }),
-        ];
-        for (name, help, value) in families {
-            self.family(name, Kind::Gauge, help, |seen, add| {
-                let groups = seen.dump.queues.iter();
-                let numbers = groups.filter_map(|group| Some((group.made_at, value(group)?)));
-                for (place, number) in places(numbers) {
-                    add(&[("place", &place)], number as f64);
-                }
-            });
-        }
+        let is_broadcast = |group: &&QueueGroup| group.measured == Measured::Broadcast;
+        let help = "Messages in mpsc channels, about, and tasks in JoinSets, with those that have ended, by \
+                    the place where they are made, where there are most.";
+        self.family("liten_queue_length", Kind::Gauge, help, |seen, add| {
+            let groups = seen.dump.queues.iter().filter(|group| !is_broadcast(group));
+            for group in groups.take(MOST_PLACES) {
+                let labels: [(_, &dyn Display); 2] =
+                    [("kind", &group.kind()), ("place", &Place(group.made_at))];
+                add(&labels, group.length as f64);
+            }
+        });
+        let help =
+            "Values that receivers have lost of broadcast channels that are there, by place.";
+        self.family("liten_broadcast_lost_values", Kind::Gauge, help, |seen, add| {
+            for group in seen.dump.queues.iter().filter(is_broadcast).take(MOST_PLACES) {
+                add(&[("place", &Place(group.made_at))], group.lost as f64);
+            }
+        });
     }
 
     fn pool(&mut self) {

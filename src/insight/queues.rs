@@ -3,8 +3,9 @@
 
 use super::task_info::TaskInfo;
 use super::wait::{Wait, number};
+use crate::engine::task::TaskId;
 use crate::runtime::Id;
-use crate::runtime::gauges::{Measured, Numbers, User, look_at_gauges};
+use crate::runtime::gauges::{Measured, Numbers, look_at_gauges};
 use crate::short::{Place, counted};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -27,8 +28,8 @@ pub(super) struct QueueGroup {
     pub(super) length: usize,
     pub(super) longest: usize,
     pub(super) lost: u64,
-    /// What has last received from the longest one.
-    pub(super) user: User,
+    /// The task that has last received from the longest one, if it is known.
+    pub(super) user: Option<TaskId>,
     /// All were made in the runtime of the dump.
     pub(super) are_of_runtime: bool,
 }

@@ -42,18 +42,6 @@ pub(crate) enum Measured {
     JoinSet,
 }
 
-/// The task that has used something last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum User {
-    /// Nothing has, as far as that is known.
-    Unknown,
-    /// A thread outside of tasks, or a future in `block_on`.
-    NoTask,
-    Task(TaskId),
-}
-
-const NO_TASK: u64 = u64::MAX;
-
 /// What an observer reads. The atomics are not those of models: nothing is decided by them.
 ///
 /// The ordering of all of them is Relaxed: they are for people, and need not fit together.
@@ -87,13 +75,10 @@ impl Numbers {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// What has waited to receive, or has received, last.
-    pub(crate) fn user(&self) -> User {
+    /// What has waited to receive, or has received, last, if that is known and was a task.
+    pub(crate) fn user(&self) -> Option<TaskId> {
         // Ordering: Relaxed, a number for people.
-        match self.user.load(Ordering::Relaxed) {
-            NO_TASK => User::NoTask,
-            bits => TaskId::from_bits(bits).map_or(User::Unknown, User::Task),
-        }
+        TaskId::from_bits(self.user.load(Ordering::Relaxed))
     }
 
     pub(crate) fn addresses(&self) -> [usize; 2] {
@@ -206,7 +191,7 @@ impl Gauge {
     #[inline]
     pub(crate) fn note_user(&self) {
         if let Some(numbers) = self.numbers() {
-            let user = current::id().map_or(NO_TASK, TaskId::to_bits);
+            let user = current::id().map_or(0, TaskId::to_bits);
             // Ordering: Relaxed, a number for people.
             numbers.user.store(user, Ordering::Relaxed);
         }

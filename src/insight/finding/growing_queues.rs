@@ -28,7 +28,7 @@ use crate::insight::dump::Dump;
 use crate::insight::queues::{Key, QueueGroup};
 use crate::insight::task_info::TaskInfo;
 use crate::insight::wait::Wait;
-use crate::runtime::gauges::{Measured, User};
+use crate::runtime::gauges::Measured;
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
@@ -159,7 +159,7 @@ fn is_suspect(group: &QueueGroup) -> bool {
 
 /// For how long it must have grown, as far as this look shows.
 fn patience(group: &QueueGroup, dump: &Dump) -> Duration {
-    let is_user = |task: &&TaskInfo| group.user == User::Task(task.id());
+    let is_user = |task: &&TaskInfo| group.user == Some(task.id());
     let Some(user) = dump.tasks.iter().find(is_user) else { return LATER };
     let since = user.cold_for().unwrap_or_default();
     let is_period = |wait: &Wait| match wait {
@@ -181,13 +181,10 @@ fn growing_queue(
         Measured::JoinSet => "joined one",
         _ => "received",
     };
-    let (user, user_does) = match group.user {
-        User::Task(task) => match what_does(dump, busy, task) {
-            (None, unknown) => (None, format!("{unknown}; it {took}{of} last")),
-            (user, does) => (user, format!("{took}{of} last, and {does}")),
-        },
-        User::NoTask => (None, format!("; what {took}{of} last is no task")),
-        User::Unknown => (None, format!("; nothing has {took}{of}")),
+    let (user, user_does) = match group.user.map(|task| what_does(dump, busy, task)) {
+        Some((None, unknown)) => (None, format!("{unknown}; it {took}{of} last")),
+        Some((user, does)) => (user, format!("{took}{of} last, and {does}")),
+        None => (None, format!("; no task is known that has {took}{of}")),
     };
     GrowingQueue {
         measured: group.measured,

@@ -152,6 +152,9 @@ fn a_set_that_keeps_what_has_ended_is_told_and_one_whose_tasks_live_is_not() {
     let told = told_of_set(true);
     let [told] = &told[..] else { panic!("{told:?}") };
     assert!(told.starts_with("more and more tasks lie in 1 JoinSet made at "), "{told}");
-    assert!(told.contains("at most are alive in this runtime; nothing has joined one: "), "{told}");
+    assert!(
+        told.contains("at most are alive in this runtime; no task is known that has joined one: "),
+        "{told}"
+    );
     assert_eq!(told_of_set(false), [""; 0]);
 }

@@ -69,6 +69,7 @@ macro_rules! impl_unwind_safe {
 macro_rules! impl_default {
     ([$($generics:tt)*] $type:ty) => {
         impl<$($generics)*> Default for $type {
+            #[track_caller]
             fn default() -> Self {
                 Self::new()
             }

@@ -104,6 +104,13 @@
 //! some hundred tasks it is less than 1 MB. The page, `/text`, `/json` and `/metrics` say what the page's
 //! thread takes of a processor, and how many events were overwritten before it has read them.
 //!
+//! `queues` has the channels and [`JoinSet`](crate::task::JoinSet)s that were made since there is a page, by
+//! the places where they were made: how many there are (`count`), how many values lie in them (`length`, and
+//! `longest` for the longest one), and how many values receivers of a broadcast channel have lost (`lost`).
+//! The length of an mpsc channel counts only messages that come in hundreds, so it is 0 for a short one; but
+//! a channel in which a task waits for room is full. That of a set has the tasks that have ended, too. A
+//! message costs nothing for that; what is made while there is a page costs some memory.
+//!
 //! A task that is deadlocked (`is_deadlocked`, and the kind `deadlock` of findings and of
 //! `liten_stuck_tasks`) waits for ever, if it waits by joins alone. If one of the tasks waits for a lock,
 //! that is proven unless a guard was given to another task; then the task's `is_unless_given` is true. See
@@ -158,6 +165,7 @@ mod own_thread;
 mod pool_info;
 mod prometheus;
 mod quantile;
+mod queues;
 mod recording;
 mod report;
 mod selection;
@@ -188,6 +196,7 @@ pub use event::{Event, EventKind, PollOutcome};
 pub use finding::Finding;
 pub use finding::blocked_threads::BlockedThread;
 pub use finding::descriptors::Descriptors;
+pub use finding::growing_queue::GrowingQueue;
 pub use finding::long_wait::LongWait;
 pub use flight_recorder::{FlightRecorder, FlightRecorderBuilder, Snapshot, SnapshotReason};
 pub use pool_info::{JobInfo, PoolInfo};

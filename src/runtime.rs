@@ -74,6 +74,8 @@ mod current_thread;
 #[doc(hidden)]
 pub mod door;
 mod drive;
+#[allow(dead_code, reason = "only insight reads them")]
+pub(crate) mod gauges;
 mod handle;
 mod id;
 pub(crate) mod local;

@@ -386,6 +386,7 @@ const CFG: Confined = Confined {
         ("src/observe/simulation.rs", "only one C library is simulated"),
         ("src/limits/processor_time.rs", "a clock of Linux"),
         ("src/runtime/watched.rs", "without insight nothing looks at roots"),
+        ("src/runtime/gauges.rs", "without insight nothing looks at gauges"),
         ("src/observe.rs", "without insight nothing keeps descriptors"),
         ("src/observe/spare_descriptors.rs", "descriptors on Unix, and how many there may be"),
         ("src/insight/flight_recorder.rs", "signals on Unix, where the module for them is on"),

@@ -4,6 +4,7 @@ use super::await_tree::{AwaitTree, trees};
 use super::deadlocks::{Deadlocks, Suspects};
 use super::finding::Finding;
 use super::pool_info::PoolInfo;
+use super::queues::QueueGroup;
 use super::slow_poll_info::{Lately, SlowPollInfo};
 use super::socket_info::SocketInfo;
 use super::sockets::Targets;
@@ -49,6 +50,9 @@ pub struct Dump {
     pub(super) groups: Vec<TaskGroup>,
     pub(super) deadlocks: Deadlocks,
     pub(super) pool: PoolInfo,
+    /// The channels and sets of tasks by their places, those with the most values first. Empty unless there
+    /// is a page.
+    pub(super) queues: Vec<QueueGroup>,
     pub(super) timers: usize,
     pub(super) sources: usize,
     pub(super) sockets: Vec<SocketInfo>,
@@ -103,6 +107,8 @@ impl Handle {
             executors.iter().map(|executor| executor.alive_tasks()).sum()
         };
         let alive = || (metrics.num_alive_tasks() + locals() as usize, self.tasks_of_workers());
+        // Before the tasks are counted: so those of the sets that are alive then are among the counted ones.
+        let mut queues = QueueGroup::list(self.id());
         let before = alive();
         let (mut tasks, mut walk) = (Vec::new(), Walk::new(self, &workers));
         for mut task in walk.suspects.walk(self) {
@@ -116,6 +122,7 @@ impl Handle {
         let pool = PoolInfo::of(self);
         let mut targets = Targets::default();
         waits::complete(self, &mut tasks, &pool, &mut targets);
+        QueueGroup::fill(&mut queues, self.id(), &tasks);
         let sockets = SocketInfo::list(self, &mut targets);
         let sockets_trouble = targets.trouble().map(str::to_owned);
         mark(&mut tasks, &deadlocks);
@@ -137,6 +144,7 @@ impl Handle {
             groups: walk.groups.into_sorted(),
             deadlocks,
             pool,
+            queues,
             timers: self.timers(),
             sources: self.sources(),
             sockets,
@@ -309,6 +317,11 @@ impl Dump {
     /// Returns the sources one by one, 10,000 at most: sockets above all.
     pub fn sockets(&self) -> &[SocketInfo] {
         &self.sockets
+    }
+
+    /// How many tasks are alive, with those that are blocking work.
+    pub(super) fn living(&self) -> usize {
+        self.alive_tasks + self.pool.jobs.len() + self.pool.queued()
     }
 
     /// How many live tasks are in a queue and have never waited: those that are not listed.

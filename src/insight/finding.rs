@@ -17,6 +17,7 @@
 //! | `panicked_tasks` | tasks of one place have panicked |
 //! | `lack_of_descriptors.rs` | the process has no descriptor left |
 //! | `growth.rs` | tasks of one place become more and more: suspected |
+//! | `growing_queues.rs` | channels and sets of tasks in which more and more lies: suspected |
 //! | `storms.rs` | a task is polled all the time and never waits: suspected |
 //! | `silences.rs` | a task waits for nothing but a connection on which nothing happens: suspected |
 //!
@@ -33,6 +34,7 @@ use crate::engine::task::RunningTask;
 use crate::runtime::ThreadActivity;
 use blocked_threads::BlockedThread;
 use descriptors::Descriptors;
+use growing_queue::GrowingQueue;
 use long_wait::LongWait;
 use std::panic::Location;
 use std::sync::Arc;
@@ -173,6 +175,10 @@ pub enum Finding {
         /// What more than half of them wait for, if that is known: "a Notify", "a timer".
         wait_for: Option<String>,
     },
+    /// More and more messages lie in channels without a bound, or more and more tasks that are not alive in
+    /// [`JoinSet`](crate::task::JoinSet)s. Seen by many looks over half a minute at least, and therefore only
+    /// on the page, of what the program has made since there is one.
+    GrowingQueue(GrowingQueue),
     /// A task is polled again and again and has not been seen to wait: perhaps it wakes itself in each poll
     /// instead of waiting for something. Seen by many looks, and therefore only on the page.
     #[non_exhaustive]
@@ -418,6 +424,8 @@ impl Finding {
 
 pub(super) mod blocked_threads;
 pub(super) mod descriptors;
+pub(super) mod growing_queue;
+pub(super) mod growing_queues;
 pub(super) mod growth;
 pub(super) mod lack_of_descriptors;
 pub(super) mod long_wait;

@@ -4,7 +4,8 @@ use super::cold::Following;
 use super::dump::Dump;
 use super::finding::Finding;
 use super::finding::blocked_threads::BlockedThreads;
-use super::finding::growth::Growth;
+use super::finding::growing_queues::GrowingQueues;
+use super::finding::growth::{Growth, Place};
 use super::finding::lack_of_descriptors::used_up;
 use super::finding::long_waits::long_waits;
 use super::finding::silences::{Reader, Silences};
@@ -21,7 +22,8 @@ use std::time::Instant;
 pub(super) struct History {
     _following: Following,
     blocked: BlockedThreads,
-    growth: Growth,
+    growth: Growth<Place>,
+    queues: GrowingQueues,
     storms: Storms,
     silences: Silences,
     quiet: Quiet,
@@ -33,6 +35,7 @@ impl History {
             _following: Following::new(handle.id()),
             blocked: BlockedThreads::default(),
             growth: Growth::default(),
+            queues: GrowingQueues::default(),
             storms: Storms::default(),
             silences: Silences::default(),
             quiet: Quiet::default(),
@@ -41,15 +44,19 @@ impl History {
 
     /// Adds a dump that has just been taken, and to the dump what all of them show.
     pub(super) fn add(&mut self, now: Instant, handle: &Handle, dump: &mut Dump) {
-        self.growth.look(now, dump.groups());
+        self.growth.look_at_tasks(now, dump.groups());
+        self.queues.look(now, dump);
         self.silences.look(now, readers(handle, dump).into_iter());
         self.quiet.look(now, &mut dump.sockets);
         dump.busy_places = self.storms.busy_places();
         let busy = self.storms.findings();
-        dump.over_time = long_waits(dump, &polls_of(&busy));
+        let polls = polls_of(&busy);
+        dump.over_time = long_waits(dump, &polls);
         dump.over_time.extend(used_up(dump));
         dump.over_time.extend(self.blocked.findings(now, handle));
         dump.over_time.extend(busy);
+        let queues = self.queues.findings(dump, &polls);
+        dump.over_time.extend(queues);
         let explained = |found: &Finding| dump.over_time.iter().any(|wait| explains(wait, found));
         let growth = self.growth.findings().into_iter();
         let mut growth: Vec<_> = growth.filter(|found| !explained(found)).collect();

@@ -94,6 +94,7 @@ fn runtime(seen: &Seen, object: &mut Object<'_>) {
     tasks(dump, object);
     object.object("wait_graph", |object| wait_graph(&WaitGraph::of(dump), object));
     object.object("pool", |object| pool(dump.pool(), object));
+    queues(dump, object);
     object.number("timers", dump.timers());
     object.number("sources", dump.sources());
     sockets(dump, object);
@@ -196,11 +197,28 @@ fn group(group: &TaskGroup, object: &mut Object<'_>) {
     object.place("spawned_at", group.spawned_at());
     object.optional_text("type_name", group.type_name());
     object.optional_number("future_size", group.future_size());
+    object.optional_number("bytes", group.bytes());
     object.number("tasks", group.tasks());
     for state in TaskState::ALL {
         object.number(state.word(), group.count(state));
     }
     object.number("stuck", group.stuck());
+}
+
+fn queues(dump: &Dump, object: &mut Object<'_>) {
+    let groups = &dump.queues;
+    object.list("queues", groups.iter().take(shown::MOST_QUEUES), |group, object| {
+        object.text("kind", group.kind());
+        object.place("made_at", group.made_at);
+        object.text("what", &group.what());
+        object.text("holds", &group.holds());
+        object.number("count", group.count);
+        object.optional_number("capacity", group.capacity);
+        object.number("length", group.length);
+        object.number("longest", group.longest);
+        object.number("lost", group.lost);
+    });
+    object.number("queues_left_out", groups.len().saturating_sub(shown::MOST_QUEUES));
 }
 
 fn write_task(task: &TaskInfo, polls: Option<u64>, object: &mut Object<'_>) {

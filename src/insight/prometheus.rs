@@ -5,6 +5,7 @@
 //! per task, or one per place in a program that has many, would cost the reader more than it tells.
 
 use super::finding::Finding;
+use super::queues::QueueGroup;
 use super::server::picture::{Cost, Picture, Seen};
 use super::shown;
 use super::task_group::TaskGroup;
@@ -12,9 +13,11 @@ use super::task_info::TaskState;
 use super::waits;
 use crate::engine::scheduler::WorkerCounts;
 use crate::observe::histogram;
+use crate::runtime::gauges::Measured;
 use crate::short::{Place, short};
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
+use std::panic::Location;
 use std::time::Duration;
 
 /// The places of which the numbers of tasks are told: those with the most.
@@ -30,6 +33,7 @@ pub(super) fn metrics(picture: &Picture, cost: Cost) -> String {
     out.workers();
     out.times();
     out.tasks();
+    out.queues();
     out.pool();
     out.findings();
     out.text
@@ -174,8 +178,17 @@ impl Exposition<'_> {
         });
         let help = "Tasks that have not ended, by the place of their spawn, where there are most.";
         self.family("liten_tasks_spawned_at", Kind::Gauge, help, |seen, add| {
-            for (place, tasks) in places(seen.dump.groups()) {
+            for (place, tasks) in
+                places(seen.dump.groups().iter().map(|group| (group.spawned_at(), group.tasks())))
+            {
                 add(&[("place", &place)], tasks as f64);
+            }
+        });
+        let help = "Bytes of the futures that are alive, by the place of their spawn, where there are most.";
+        self.family("liten_future_bytes_spawned_at", Kind::Gauge, help, |seen, add| {
+            let bytes = |group: &TaskGroup| Some((group.spawned_at(), group.bytes()?));
+            for (place, bytes) in places(seen.dump.groups().iter().filter_map(bytes)) {
+                add(&[("place", &place)], bytes as f64);
             }
         });
         self.number("liten_injector_tasks", Kind::Gauge, "Tasks in the injector.", |seen| {
@@ -186,6 +199,27 @@ impl Exposition<'_> {
         });
         self.number("liten_sources", Kind::Gauge, "Sources of events, such as sockets.", |seen| {
             seen.dump.sources() as f64
+        });
+    }
+
+    fn queues(&mut self) {
+        let is_broadcast = |group: &&QueueGroup| group.measured == Measured::Broadcast;
+        let help = "Messages in mpsc channels, about, and tasks in JoinSets, with those that have ended, by \
+                    the place where they are made, where there are most.";
+        self.family("liten_queue_length", Kind::Gauge, help, |seen, add| {
+            let groups = seen.dump.queues.iter().filter(|group| !is_broadcast(group));
+            for group in groups.take(MOST_PLACES) {
+                let labels: [(_, &dyn Display); 2] =
+                    [("kind", &group.kind()), ("place", &Place(group.made_at))];
+                add(&labels, group.length as f64);
+            }
+        });
+        let help =
+            "Values that receivers have lost of broadcast channels that are there, by place.";
+        self.family("liten_broadcast_lost_values", Kind::Gauge, help, |seen, add| {
+            for group in seen.dump.queues.iter().filter(is_broadcast).take(MOST_PLACES) {
+                add(&[("place", &Place(group.made_at))], group.lost as f64);
+            }
         });
     }
 
@@ -267,18 +301,20 @@ fn labels(seen: &Seen, more: &[(&str, &dyn Display)]) -> String {
     whose.into_iter().chain(more).map(quoted).collect::<Vec<_>>().join(",")
 }
 
-/// The numbers of tasks by place: futures of several types may come from one.
-fn places(groups: &[TaskGroup]) -> Vec<(String, usize)> {
+/// The sums by place, the largest: futures of several types may come from one.
+fn places(
+    numbers: impl Iterator<Item = (&'static Location<'static>, usize)>,
+) -> Vec<(String, usize)> {
     let mut places = BTreeMap::new();
-    for group in groups {
-        *places.entry(group.spawned_at()).or_insert(0) += group.tasks();
+    for (place, number) in numbers {
+        *places.entry(place).or_insert(0) += number;
     }
     let mut places: Vec<_> = places.into_iter().collect();
-    places.sort_by_key(|(_, tasks)| std::cmp::Reverse(*tasks));
+    places.sort_by_key(|(_, number)| std::cmp::Reverse(*number));
     places
         .into_iter()
         .take(MOST_PLACES)
-        .map(|(place, tasks)| (Place(place).to_string(), tasks))
+        .map(|(place, number)| (Place(place).to_string(), number))
         .collect()
 }
 

@@ -16,6 +16,7 @@ pub(super) const MOST_GROUPS: usize = 100;
 pub(super) const MOST_JOBS: usize = 100;
 pub(super) const MOST_TASKS: usize = 500;
 pub(super) const MOST_SOCKETS: usize = 200;
+pub(super) const MOST_QUEUES: usize = 100;
 /// The most characters of a sentence. It has several names, each of which is cut before.
 pub(super) const LONGEST_SENTENCE: usize = 10_000;
 /// The rows of the table of tasks: first those that something happens to.
@@ -51,7 +52,7 @@ pub(super) fn program() -> &'static str {
 
 impl Finding {
     /// All kinds there are.
-    pub(super) const KINDS: [&str; 17] = [
+    pub(super) const KINDS: [&str; 18] = [
         "all_workers_blocked",
         "blocked_worker",
         "pool_full",
@@ -69,6 +70,7 @@ impl Finding {
         "unpolled_tasks",
         "panicked_tasks",
         "descriptors_used_up",
+        "growing_queue",
     ];
 
     pub(super) fn kind(&self) -> &'static str {
@@ -90,6 +92,7 @@ impl Finding {
             Self::UnpolledTasks { .. } => 14,
             Self::PanickedTasks { .. } => 15,
             Self::DescriptorsUsedUp(_) => 16,
+            Self::GrowingQueue(_) => 17,
         }]
     }
 }

@@ -33,6 +33,11 @@ impl TaskGroup {
         self.future.map(|(_, size)| size)
     }
 
+    /// How many bytes the futures of all of them take.
+    pub(super) fn bytes(&self) -> Option<usize> {
+        Some(self.future_size()?.saturating_mul(self.tasks()))
+    }
+
     /// Returns how many tasks there are: one at least.
     pub fn tasks(&self) -> usize {
         self.running + self.ready + self.waiting
@@ -76,6 +81,10 @@ impl fmt::Display for TaskGroup {
             write!(f, " ({} for ever)", self.stuck)?;
         }
         match self.future {
+            Some((type_name, size)) if all > 1 => {
+                let bytes = self.bytes().unwrap_or_default();
+                write!(f, ", {}, {size} bytes each, {bytes} in all", short(type_name))
+            }
             Some((type_name, size)) => write!(f, ", {}, {size} bytes", short(type_name)),
             None => Ok(()),
         }

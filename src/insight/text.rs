@@ -12,6 +12,7 @@ use std::fmt;
 const SHOWN_TASKS: usize = 100;
 const SHOWN_GROUPS: usize = 30;
 const SHOWN_SOCKETS: usize = 50;
+const SHOWN_QUEUES: usize = 30;
 
 impl fmt::Display for Dump {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -55,6 +56,7 @@ impl fmt::Display for Dump {
         }
         write_left(f, self.polled_elsewhere.len(), SHOWN_TASKS, "polled elsewhere")?;
         self.fmt_tasks(f)?;
+        self.fmt_queues(f)?;
         self.fmt_sockets(f)?;
         self.fmt_pool(f)?;
         self.trees.iter().try_for_each(|tree| write!(f, "\n{tree}"))
@@ -96,6 +98,17 @@ impl Dump {
             writeln!(f, "  {task}")?;
         }
         write_left(f, listed, SHOWN_TASKS, "tasks")
+    }
+
+    fn fmt_queues(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.queues.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "\nchannels and sets of tasks that were made since there is a page")?;
+        for group in self.queues.iter().take(SHOWN_QUEUES) {
+            writeln!(f, "  {group}")?;
+        }
+        write_left(f, self.queues.len(), SHOWN_QUEUES, "places")
     }
 
     fn fmt_sockets(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

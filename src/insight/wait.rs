@@ -3,9 +3,12 @@
 use crate::engine::task::TaskId;
 use crate::engine::task::waiting::{Note, Wait as Kind};
 use crate::primitive_kind::PrimitiveKind;
+use crate::short::Place;
 use crate::sync::holders;
+use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::panic::Location;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -50,6 +53,9 @@ pub enum Wait {
         kind: PrimitiveKind,
         /// The same number for all tasks that wait for the same one.
         number: u32,
+        /// The place in the source where it was made, if it is a channel that the program has made since
+        /// there is a [page](super::serve).
+        made_at: Option<&'static Location<'static>>,
         /// The task that has locked it, if it is a lock, and that is known: it is noted only by tasks, while
         /// other tasks wait for the lock. Of a full channel, the task that has last
         /// waited for one of its messages, which is not known of a receiver that has never had to wait.
@@ -74,7 +80,7 @@ impl Wait {
                 let permits = counted.map(|counted| counted.all);
                 let forgotten = counted.map_or(0, |counted| counted.forgotten);
                 let number = number(note.address());
-                Self::Primitive { kind, number, holder, permits, forgotten }
+                Self::Primitive { kind, number, made_at: None, holder, permits, forgotten }
             }
         })
     }
@@ -87,9 +93,30 @@ impl Wait {
         self
     }
 
+    /// Whether it is for a channel of which it may be known where it was made.
+    pub(super) fn is_for_channel(&self) -> bool {
+        use PrimitiveKind::{Broadcast, Receiver, Sender};
+        matches!(self, Self::Primitive { kind: Sender | Receiver | Broadcast, .. })
+    }
+
+    /// Finds out where it was made among the places that are known.
+    pub(super) fn find_place(&mut self, places: &HashMap<u32, &'static Location<'static>>) {
+        if let Self::Primitive { number, made_at, .. } = self {
+            *made_at = places.get(number).copied();
+        }
+    }
+
     /// Whether it is for room in a channel.
     pub(super) fn is_for_room(&self) -> bool {
-        matches!(self, Self::Primitive { kind: PrimitiveKind::Sender, .. })
+        self.room().is_some()
+    }
+
+    /// The number of the channel in which it is for room.
+    pub(super) fn room(&self) -> Option<u32> {
+        match *self {
+            Self::Primitive { kind: PrimitiveKind::Sender, number, .. } => Some(number),
+            _ => None,
+        }
     }
 
     /// What it is, without which one it is.
@@ -125,7 +152,7 @@ impl Wait {
 }
 
 /// A number in the place of an address, which would be of use to an attacker.
-fn number(address: usize) -> u32 {
+pub(super) fn number(address: usize) -> u32 {
     static STATE: OnceLock<RandomState> = OnceLock::new();
     STATE.get_or_init(RandomState::new).hash_one(address) as u32
 }
@@ -146,8 +173,11 @@ impl fmt::Display for Wait {
                     None => Ok(()),
                 }
             }
-            Self::Primitive { kind, number, holder, permits, forgotten } => {
+            Self::Primitive { kind, number, made_at, holder, permits, forgotten } => {
                 write!(f, "{kind} (#{number:08x})")?;
+                if let Some(made_at) = made_at {
+                    write!(f, " made at {}", Place(made_at))?;
+                }
                 if let Some(permits) = permits {
                     write!(f, " whose {permits} permits are out")?;
                     if *forgotten > 0 {
@@ -187,6 +217,7 @@ mod tests {
         let of = |kind, permits: Option<u64>, forgotten| Wait::Primitive {
             kind,
             number,
+            made_at: None,
             holder: Some(id).filter(|_| permits.is_none()),
             permits,
             forgotten,

@@ -1,6 +1,7 @@
 //! What tasks wait for without having left a note of it: timers, sources and blocking work.
 
 use super::pool_info::PoolInfo;
+use super::queues::places_of;
 use super::sockets::Targets;
 use super::task_info::TaskInfo;
 use super::wait::Wait;
@@ -23,10 +24,13 @@ pub(super) fn complete(
     targets: &mut Targets,
 ) {
     let jobs: HashSet<TaskId> = pool.jobs().iter().map(|job| job.task().id()).collect();
+    let is_of_interest = tasks.iter().flat_map(TaskInfo::waits).any(Wait::is_for_channel);
+    let made_at = if is_of_interest { places_of(handle.id()) } else { HashMap::new() };
     let mut places = HashMap::new();
     for (place, task) in tasks.iter_mut().enumerate().filter(|(_, task)| task.is_waiting()) {
         places.insert(task.id(), place);
         for wait in task.waits_mut() {
+            wait.find_place(&made_at);
             match *wait {
                 Wait::Task { id } if jobs.contains(&id) => *wait = Wait::BlockingWork { id },
                 _ => {}

@@ -52,7 +52,7 @@ use std::task::Poll;
 /// If `capacity` is 0 or more than `usize::MAX / 2`.
 #[track_caller]
 pub fn channel<T: Clone>(capacity: usize) -> (Sender<T>, Receiver<T>) {
-    let ring = Arc::new(Ring::new(capacity, 1));
+    let ring = Ring::new(capacity, 1);
     (Sender { ring: ring.clone() }, Receiver::new(ring, 0))
 }
 
@@ -69,7 +69,7 @@ impl<T> Sender<T> {
     /// If `capacity` is 0 or more than `usize::MAX / 2`.
     #[track_caller]
     pub fn new(capacity: usize) -> Self {
-        Self { ring: Arc::new(Ring::new(capacity, 0)) }
+        Self { ring: Ring::new(capacity, 0) }
     }
 
     /// Sends `value` to all receivers that exist now; returns how many they are.

@@ -8,10 +8,11 @@ use super::{AbortHandle, JoinError, JoinHandle, TaskId};
 use crate::engine::task::budget;
 use crate::engine::tokio_note::NOTE;
 use crate::impls::{impl_debug, impl_default};
+use crate::runtime::gauges::{Gauge, Measured};
 use crate::runtime::{Handle, LocalSet};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::future::poll_fn;
-use std::panic::resume_unwind;
+use std::panic::{Location, resume_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
@@ -39,6 +40,7 @@ use std::task::{Context, Poll, Waker, ready};
 #[must_use = "dropping a set aborts its tasks"]
 pub struct JoinSet<T> {
     tasks: FuturesUnordered<Member<T>>,
+    gauge: Gauge,
 }
 
 /// Waits for the end of a task and leaves its result where it is: a large result is moved only once it has
@@ -57,8 +59,10 @@ impl<T> Future for Member<T> {
 
 impl<T> JoinSet<T> {
     /// Returns an empty set.
+    #[track_caller]
     pub fn new() -> Self {
-        Self { tasks: FuturesUnordered::new() }
+        let gauge = Gauge::new(Measured::JoinSet, None, Location::caller());
+        Self { tasks: FuturesUnordered::new(), gauge }
     }
 
     /// Returns how many tasks are in the set, finished ones that have not been joined included.
@@ -135,6 +139,7 @@ impl<T> JoinSet<T> {
     pub fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
         let abort = handle.abort_handle();
         self.tasks.push(Member(Some(handle)));
+        self.gauge.set_length(|| self.tasks.len());
         abort
     }
 
@@ -204,8 +209,7 @@ impl<T> JoinSet<T> {
     ///
     /// `Pending` means that the waker of `cx` will be woken; only the one of the last call is.
     pub fn poll_join_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
-        let Poll::Ready(ended) = self.tasks.poll_next_unpin(cx) else { return Poll::Pending };
-        Poll::Ready(ended.map(JoinHandle::into_result))
+        self.poll_ended(cx).map(|ended| ended.map(JoinHandle::into_result))
     }
 
     /// As [`poll_join_next`](Self::poll_join_next), with the id of the task.
@@ -213,12 +217,22 @@ impl<T> JoinSet<T> {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<(TaskId, T), JoinError>>> {
-        let Poll::Ready(ended) = self.tasks.poll_next_unpin(cx) else { return Poll::Pending };
+        let Poll::Ready(ended) = self.poll_ended(cx) else { return Poll::Pending };
         let with_id = |task: JoinHandle<T>| {
             let id = task.id();
             task.into_result().map(|output| (id, output))
         };
         Poll::Ready(ended.map(with_id))
+    }
+
+    /// The next task that has ended.
+    fn poll_ended(&mut self, cx: &mut Context<'_>) -> Poll<Option<JoinHandle<T>>> {
+        let poll = self.tasks.poll_next_unpin(cx);
+        if let Poll::Ready(Some(_)) = poll {
+            self.gauge.set_length(|| self.tasks.len());
+            self.gauge.note_user();
+        }
+        poll
     }
 
     /// Waits for all tasks and returns their outputs in the order in which they finished.
@@ -256,6 +270,7 @@ impl<T> JoinSet<T> {
     /// Takes every task out of the set without aborting it: they go on unattended.
     pub fn detach_all(&mut self) {
         self.tasks.clear();
+        self.gauge.set_length(|| 0);
     }
 
     /// Aborts every task and waits until all of them have ended; the set is empty afterwards.

@@ -16,6 +16,7 @@ mod latencies;
 mod live;
 mod page;
 mod page_variable;
+mod queues;
 mod requests;
 mod slow_polls;
 #[cfg(target_os = "linux")]

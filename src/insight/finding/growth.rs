@@ -1,17 +1,19 @@
-//! Places whose tasks become more and more, seen by several looks.
+//! What becomes more and more, seen by several looks: the tasks of a place, the messages in a channel.
 //!
 //! A service that starts has more and more tasks, too, and one under load has more at one time than at
-//! another. So a place grows only if it has had more waiting tasks in each quarter of the time, at every
-//! look, than ever in the quarter before. Tasks that are ready are not counted: those are a backlog.
+//! another. So a place grows only if it has had no fewer waiting tasks in each quarter of the time, at every
+//! look, than ever in the quarter before, and more at one look. That may be in steps. Tasks that are ready
+//! are not counted: those are a backlog.
 //!
-//! Looks are kept in two lists. The one has the last [`RECENT`], for what has begun just now. The other one
-//! has up to [`KEPT`] over the whole time: when it is full, every second one goes, and from then on it takes
-//! half as many.
+//! Looks are kept in two lists. The one has the last [`RECENT`], for what has begun just now; or as many as
+//! another time takes that growth must last. The other one has up to [`KEPT`] over the whole time: when it is
+//! full, every second one goes, and from then on it takes half as many.
 
 use super::Finding;
 use crate::insight::task_group::TaskGroup;
 use crate::insight::task_info::TaskState;
 use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
@@ -29,49 +31,80 @@ const KEPT: usize = 32;
 /// The fewest tasks by which a place must have grown.
 const LEAST: usize = 20;
 
-/// Places that a look has, the largest first.
-const PLACES: usize = 1000;
+/// Things that a look has, the largest first.
+pub(super) const MOST: usize = 1000;
 
 /// As groups are told apart.
-type Place = (&'static Location<'static>, &'static str);
+pub(in crate::insight) type Place = (&'static Location<'static>, &'static str);
 
-struct Look {
+struct Look<K> {
     at: Instant,
-    waiting: HashMap<Place, usize>,
+    counts: HashMap<K, usize>,
 }
 
-/// The looks at one runtime.
-#[derive(Default)]
-pub(in crate::insight) struct Growth {
-    recent: VecDeque<Look>,
-    kept: Vec<Look>,
+/// The looks at one runtime: at things of which each is known by a `K`.
+pub(in crate::insight) struct Growth<K> {
+    recent: VecDeque<Look<K>>,
+    kept: Vec<Look<K>>,
     /// One look in this many is kept.
     one_of: usize,
     looks: usize,
+    /// The time that looks must cover, and how many recent ones are for that.
+    shortest: Duration,
+    most_recent: usize,
 }
 
-impl Growth {
-    /// Takes a look at `groups`, which begin with the largest, unless the last one was just before.
-    pub(in crate::insight) fn look(&mut self, at: Instant, groups: &[TaskGroup]) {
-        let is_early = |last: &Look| at.saturating_duration_since(last.at) < PERIOD;
+/// Something that grows.
+pub(super) struct Grown<K> {
+    pub(super) what: K,
+    pub(super) before: usize,
+    pub(super) now: usize,
+    /// The time in between.
+    pub(super) duration: Duration,
+}
+
+impl<K> Growth<K> {
+    fn over(shortest: Duration, most_recent: usize) -> Self {
+        let (recent, kept) = (VecDeque::new(), Vec::new());
+        Self { recent, kept, one_of: 1, looks: 0, shortest, most_recent }
+    }
+
+    /// For what must grow for so long, and longer than [`SHORTEST`].
+    pub(super) fn lasting(shortest: Duration) -> Self {
+        Self::over(shortest, shortest.as_secs() as usize + RECENT)
+    }
+}
+
+impl<K> Default for Growth<K> {
+    fn default() -> Self {
+        Self::over(SHORTEST, RECENT)
+    }
+}
+
+impl<K: Copy + Eq + Hash + Ord> Growth<K> {
+    /// Takes a look at how many there are of each, of which the largest comes first, unless the last look
+    /// was just before. What is missing counts as 0.
+    pub(in crate::insight) fn look(
+        &mut self,
+        at: Instant,
+        counts: impl Iterator<Item = (K, usize)>,
+    ) {
+        let is_early = |last: &Look<K>| at.saturating_duration_since(last.at) < PERIOD;
         if self.recent.back().is_some_and(is_early) {
             return;
         }
-        let place = |group: &TaskGroup| Some((group.spawned_at(), group.type_name()?));
-        let count = |group: &TaskGroup| Some((place(group)?, group.count(TaskState::Waiting)));
-        let waiting: HashMap<_, _> = groups.iter().take(PLACES).filter_map(count).collect();
-        self.one_of = self.one_of.max(1);
+        let counts: HashMap<_, _> = counts.take(MOST).collect();
         if self.looks % self.one_of == 0 {
-            self.keep(Look { at, waiting: waiting.clone() });
+            self.keep(Look { at, counts: counts.clone() });
         }
         self.looks += 1;
-        self.recent.push_back(Look { at, waiting });
-        if self.recent.len() > RECENT {
+        self.recent.push_back(Look { at, counts });
+        if self.recent.len() > self.most_recent {
             self.recent.pop_front();
         }
     }
 
-    fn keep(&mut self, look: Look) {
+    fn keep(&mut self, look: Look<K>) {
         if self.kept.len() == KEPT {
             let mut index = 0;
             self.kept.retain(|_| {
@@ -83,43 +116,65 @@ impl Growth {
         self.kept.push(look);
     }
 
-    /// The places that grow, in the order of their last look.
-    pub(in crate::insight) fn findings(&self) -> Vec<Finding> {
+    /// What grows, and has grown by `least`; the largest first.
+    pub(super) fn growing(&self, least: usize) -> Vec<Grown<K>> {
         let Some(last) = self.recent.back() else { return Vec::new() };
-        let find = |place: &Place| {
-            let recent: Vec<_> = self.recent.iter().map(|look| look.of(place)).collect();
-            let kept: Vec<_> = self.kept.iter().map(|look| look.of(place)).collect();
-            let (first, tasks) = grows(&kept).or_else(|| grows(&recent))?;
-            Some((tasks, *place, first))
-        };
-        let mut found: Vec<_> = last.waiting.keys().filter_map(find).collect();
-        found.sort_by_key(|&(tasks, place, _)| (std::cmp::Reverse(tasks), place));
-        let finding = |(tasks, (spawned_at, type_name), (since, before))| {
+        let find = |what: &K| {
+            let recent: Vec<_> = self.recent.iter().map(|look| look.of(what)).collect();
+            let kept: Vec<_> = self.kept.iter().map(|look| look.of(what)).collect();
+            let grows = |looks: &[_]| grows(looks, self.shortest, least);
+            let ((since, before), now) = grows(&kept).or_else(|| grows(&recent))?;
             let duration = last.at.saturating_duration_since(since);
-            Finding::GrowingTasks { spawned_at, type_name, before, tasks, duration, wait_for: None }
+            Some(Grown { what: *what, before, now, duration })
         };
-        found.into_iter().map(finding).collect()
+        let mut found: Vec<_> = last.counts.keys().filter_map(find).collect();
+        found.sort_by_key(|grown| (std::cmp::Reverse(grown.now), grown.what));
+        found
     }
 }
 
-impl Look {
-    fn of(&self, place: &Place) -> (Instant, usize) {
-        (self.at, self.waiting.get(place).copied().unwrap_or(0))
+impl Growth<Place> {
+    /// Takes a look at the waiting tasks of `groups`, which begin with the largest.
+    pub(in crate::insight) fn look_at_tasks(&mut self, at: Instant, groups: &[TaskGroup]) {
+        let place = |group: &TaskGroup| Some((group.spawned_at(), group.type_name()?));
+        let count = |group: &TaskGroup| Some((place(group)?, group.count(TaskState::Waiting)));
+        self.look(at, groups.iter().filter_map(count));
+    }
+
+    /// The places that grow.
+    pub(in crate::insight) fn findings(&self) -> Vec<Finding> {
+        let finding = |Grown { what: (spawned_at, type_name), before, now: tasks, duration }| {
+            Finding::GrowingTasks { spawned_at, type_name, before, tasks, duration, wait_for: None }
+        };
+        self.growing(LEAST).into_iter().map(finding).collect()
+    }
+}
+
+impl<K: Eq + Hash> Look<K> {
+    fn of(&self, what: &K) -> (Instant, usize) {
+        (self.at, self.counts.get(what).copied().unwrap_or(0))
     }
 }
 
 /// The first look and the last count, if the counts grow all the time.
-fn grows(looks: &[(Instant, usize)]) -> Option<((Instant, usize), usize)> {
+fn grows(
+    looks: &[(Instant, usize)],
+    shortest: Duration,
+    least: usize,
+) -> Option<((Instant, usize), usize)> {
     let (first, last) = (*looks.first()?, *looks.last()?);
     let covered = last.0.saturating_duration_since(first.0);
-    if looks.len() < FEWEST || covered < SHORTEST || last.1 < first.1 + LEAST {
+    if looks.len() < FEWEST || covered < shortest || last.1 < first.1 + least {
         return None;
     }
     let quarter = |index: usize| {
         let counts = &looks[index * looks.len() / 4..(index + 1) * looks.len() / 4];
         counts.iter().map(|&(_, count)| count)
     };
-    let is_above = |index: usize| quarter(index).min() > quarter(index - 1).max();
+    let is_above = |index: usize| {
+        let before = quarter(index - 1).max();
+        quarter(index).min() >= before && quarter(index).max() > before
+    };
     (1..4).all(is_above).then_some((first, last.1))
 }
 
@@ -143,10 +198,14 @@ mod tests {
 
     #[test]
     fn only_what_grows_all_the_time_does() {
-        let grow = |counts: &[usize]| grows(&looks(counts.iter().copied())).map(|(_, last)| last);
+        let grow = |counts: &[usize]| {
+            grows(&looks(counts.iter().copied()), SHORTEST, LEAST).map(|(_, last)| last)
+        };
         assert_eq!(grow(&[5, 7, 9, 12, 15, 18, 21, 24, 27, 30]), Some(30));
         // With some noise.
         assert_eq!(grow(&[0, 3, 1, 9, 8, 14, 20, 18, 25, 33, 29, 41]), Some(41));
+        // In steps.
+        assert_eq!(grow(&[0, 0, 50, 50, 90, 90, 90, 130, 130, 130, 170, 170]), Some(170));
         // It has come to an end, it has become fewer, it is too little, too short, or there was one jump.
         assert_eq!(grow(&[0, 10, 20, 30, 40, 50, 50, 50, 50, 50, 50, 50]), None);
         assert_eq!(grow(&[0, 10, 20, 30, 40, 50, 20, 30, 40, 50, 60, 70]), None);
@@ -160,21 +219,21 @@ mod tests {
     fn a_place_that_grows_is_named_with_its_counts() {
         let (mut growth, begin) = (Growth::default(), Instant::now());
         let steady = group(50, "steady", false);
-        let found = |growth: &Growth| {
+        let found = |growth: &Growth<Place>| {
             growth.findings().into_iter().map(|finding| finding.to_string()).collect::<Vec<_>>()
         };
         for second in 0..12 {
             let leak = group(10 * second as usize, "leaks", false);
             let ready = group(10 * second as usize, "ready", true);
             let groups = [leak, steady.clone(), ready];
-            growth.look(begin + SECOND * second, &groups);
+            growth.look_at_tasks(begin + SECOND * second, &groups);
             // Too soon after it.
-            growth.look(begin + SECOND * second + SECOND / 2, &[]);
+            growth.look_at_tasks(begin + SECOND * second + SECOND / 2, &[]);
         }
         let [sentence] = &found(&growth)[..] else { panic!("{:?}", found(&growth)) };
         assert!(sentence.contains(" from 0 to 110 in 11 s: suspected leak"), "{sentence}");
         // A place that is no longer there is not named.
-        growth.look(begin + SECOND * 12, &[steady]);
+        growth.look_at_tasks(begin + SECOND * 12, &[steady]);
         assert_eq!(found(&growth), [""; 0]);
     }
 
@@ -183,7 +242,10 @@ mod tests {
         let (mut growth, begin) = (Growth::default(), Instant::now());
         // One task in ten seconds: too slow for the last looks alone.
         for second in 0..3600_u32 {
-            growth.look(begin + SECOND * second, &[group(second as usize / 10, "leaks", false)]);
+            growth.look_at_tasks(
+                begin + SECOND * second,
+                &[group(second as usize / 10, "leaks", false)],
+            );
             assert!(growth.recent.len() <= RECENT && growth.kept.len() <= KEPT);
         }
         let [Finding::GrowingTasks { before: 0, tasks, duration, .. }] = growth.findings()[..]

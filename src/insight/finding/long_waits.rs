@@ -84,6 +84,16 @@ pub(in crate::insight) fn long_waits(dump: &Dump, busy: &HashMap<TaskId, u64>) -
     found.into_iter().map(Finding::LongWait).collect()
 }
 
+/// The task of that id, if it is listed, and what it does, as after "task 7,".
+pub(super) fn what_does(
+    dump: &Dump,
+    busy: &HashMap<TaskId, u64>,
+    task: TaskId,
+) -> (Option<Named>, String) {
+    let tasks = dump.tasks.iter().map(|task| (task.id(), task)).collect();
+    Chains { dump, tasks, busy, ends: HashMap::new() }.root(Some(task), &[])
+}
+
 /// The lock, the permit or the room that it waits for.
 fn thing(task: &TaskInfo) -> Option<&Wait> {
     use PrimitiveKind::{Mutex, RwLock, RwLockWrite, Semaphore, Sender};

@@ -14,6 +14,7 @@ impl fmt::Display for Finding {
         match self {
             Self::LongWait(wait) => wait.fmt(f),
             Self::BlockedThread(blocked) => blocked.fmt(f),
+            Self::GrowingQueue(queue) => queue.fmt(f),
             Self::DescriptorsUsedUp(descriptors) => descriptors.fmt(f),
             Self::Deadlock { tasks, others } => deadlock(tasks, *others, true, f),
             Self::SuspectedDeadlock { tasks, others } => deadlock(tasks, *others, false, f),

@@ -80,6 +80,7 @@ pub(super) fn healthy() -> Dump {
             },
             jobs: Vec::new(),
         },
+        queues: Vec::new(),
         timers: 0,
         sources: 0,
         slow_polls: 0,
@@ -242,7 +243,7 @@ fn tasks_that_are_stuck_are_said_by_place() {
 /// A Mutex, held by that task.
 pub(super) fn mutex(number: u32, holder: Option<TaskId>) -> Wait {
     let kind = PrimitiveKind::Mutex;
-    Wait::Primitive { kind, number, holder, permits: None, forgotten: 0 }
+    Wait::Primitive { kind, number, made_at: None, holder, permits: None, forgotten: 0 }
 }
 
 /// Tasks that wait for a lock of the next one each.

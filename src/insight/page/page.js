@@ -185,6 +185,7 @@ function places(runtime, live, lately) {
     ["ready", "number", (place) => number(place.ready)],
     ["waiting", "number", (place) => number(place.waiting)],
     ["for ever", "number", (place) => place.stuck || ""],
+    ["bytes in all", "number", (place) => place.bytes == null ? "" : count(place.bytes)],
     ["bytes each", "number", (place) => place.future_size == null ? "" : count(place.future_size)],
     ["type of the future", "type", (place) => place.type_name],
   ];
@@ -192,6 +193,19 @@ function places(runtime, live, lately) {
   const note = lately ? `the last ${lately.seconds.toFixed(0)} s, and the tasks that are alive` : "";
   return element("section", {}, element("h3", {}, title, element("small", {}, note)),
     table(columns, shown), ...more(left, "places"));
+}
+
+// Channels and sets of tasks, by the place where they are made.
+function queues(runtime) {
+  const columns = [
+    ["made at", "place", (queue) => queue.made_at],
+    ["what", "", (queue) => queue.what],
+    ["in them", "", (queue) => queue.holds],
+    ["the longest", "number", (queue) => count(queue.longest)],
+  ];
+  const note = "made since there is a page";
+  return element("section", {}, element("h3", {}, "Channels and sets of tasks", element("small", {}, note)),
+    table(columns, runtime.queues), ...more(runtime.queues_left_out, "places"));
 }
 
 const isForEver = (task) => task.is_stuck || task.is_deadlocked;
@@ -302,6 +316,7 @@ function show(runtime, seconds) {
   if (runtime.last_slow_polls.length > 0) parts.push(slowPolls(runtime));
   if (runtime.polled_elsewhere.length > 0) parts.push(elsewhere(runtime));
   if (runtime.places.length > 0 || lately?.places.size > 0) parts.push(places(runtime, live, lately));
+  if (runtime.queues.length > 0) parts.push(queues(runtime));
   parts.push(...waitGraph(runtime));
   if (runtime.task_list.length > 0 || last.filter !== "") parts.push(tasks(runtime));
   if (runtime.sockets.length > 0) parts.push(sockets(runtime));

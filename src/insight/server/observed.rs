@@ -2,6 +2,7 @@
 
 use crate::engine::sync_shim::Mutex;
 use crate::runtime::Handle;
+use crate::runtime::gauges::follow_gauges;
 use crate::runtime::panics::{follow_executors, follow_panics};
 use crate::runtime::weak_handle::WeakHandle;
 
@@ -23,6 +24,7 @@ impl Observed {
     pub(super) fn add(&self, handle: &Handle) {
         follow_panics();
         follow_executors();
+        follow_gauges();
         // So that a program that makes one after the other needs no memory for those that are gone.
         drop(self.living());
         let mut list = self.0.lock();

@@ -26,19 +26,20 @@
 //! too, but happens under the slot's lock: the alternative is a copy on the heap for each value.
 
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
-use crate::engine::sync_shim::{Mutex, MutexGuard, lock_briefly};
+use crate::engine::sync_shim::{Arc, Mutex, MutexGuard, lock_briefly};
 use crate::engine::tokio_note::noted;
 use crate::engine::wakers::WaitList;
 use crate::impls::impl_unwind_safe;
 use crate::runtime::context;
+use crate::runtime::gauges::{Gauge, Measured};
+use std::panic::Location;
 
 /// The most receivers that a channel may have.
 pub(super) const MAX_RECEIVERS: usize = usize::MAX >> 2;
 
 pub(super) struct Ring<T> {
+    /// Their number is a power of two.
     slots: Box<[Mutex<RingSlot<T>>]>,
-    /// The number of slots is a power of two.
-    mask: u64,
     pub(super) tail: WaitList<Tail>,
     /// The low bits of the number of the next value. A receiver that has received everything sees here that
     /// there is no more, without the slot's lock.
@@ -47,6 +48,7 @@ pub(super) struct Ring<T> {
     pub(super) weak_senders: AtomicUsize,
     /// Tasks in [`Sender::closed`](super::Sender::closed).
     pub(super) unheard: WaitList<()>,
+    gauge: Gauge,
 }
 
 // User code under a lock is a value's `clone` alone, which changes nothing here.
@@ -88,7 +90,7 @@ pub(super) enum Found<'a, T> {
 impl<T> Ring<T> {
     /// Returns a ring with room for at least `capacity` values, for one sender.
     #[track_caller]
-    pub(super) fn new(capacity: usize, receivers: usize) -> Self {
+    pub(super) fn new(capacity: usize, receivers: usize) -> Arc<Self> {
         assert!(capacity > 0, noted!("a broadcast channel needs room for one value at least"));
         assert!(
             capacity <= usize::MAX >> 1,
@@ -97,20 +99,22 @@ impl<T> Ring<T> {
         let places = capacity.next_power_of_two() as u64;
         let slot =
             |index: u64| RingSlot { number: index.wrapping_sub(places), left: 0, value: None };
-        Self {
+        let ring = Arc::new(Self {
             slots: (0..places).map(|index| Mutex::new(slot(index))).collect(),
-            mask: places - 1,
             tail: WaitList::new(Tail { next: 0, receivers, closed: false }),
             sent: AtomicUsize::new(0),
             senders: AtomicUsize::new(1),
             weak_senders: AtomicUsize::new(0),
             unheard: WaitList::new(()),
-        }
+            gauge: Gauge::new(Measured::Broadcast, Some(places as usize), Location::caller()),
+        });
+        ring.gauge.is_of(|| [std::ptr::from_ref(&*ring).addr(), 0]);
+        ring
     }
 
     fn slot(&self, number: u64) -> MutexGuard<'_, RingSlot<T>> {
         // The mask makes the index smaller than the number of slots.
-        lock_briefly(&self.slots[(number & self.mask) as usize])
+        lock_briefly(&self.slots[number as usize & (self.slots.len() - 1)])
     }
 
     /// Stores `value` for all receivers, and wakes those that wait; returns how many receivers there are.
@@ -165,8 +169,10 @@ impl<T> Ring<T> {
         if let Some(taken) = self.take(number) {
             return Found::Value(taken);
         }
-        let oldest = tail.next.wrapping_sub(self.mask + 1);
-        Found::Lagged(oldest.wrapping_sub(number))
+        let oldest = tail.next.wrapping_sub(self.slots.len() as u64);
+        let lost = oldest.wrapping_sub(number);
+        self.gauge.lose(lost);
+        Found::Lagged(lost)
     }
 
     fn take(&self, number: u64) -> Option<Taken<'_, T>> {
@@ -204,7 +210,7 @@ impl<T> Ring<T> {
     pub(super) fn len(&self) -> usize {
         let tail = self.tail.lock();
         // Receivers take values in order, so the values that are still wanted are the last ones.
-        let (mut wanted, mut taken) = (0, self.mask + 1);
+        let (mut wanted, mut taken) = (0, self.slots.len() as u64);
         while wanted < taken {
             let middle = wanted + (taken - wanted).div_ceil(2);
             if self.slot(tail.next.wrapping_sub(middle)).left > 0 {

@@ -10,10 +10,13 @@ use crate::engine::sync_shim::Arc;
 use crate::engine::tokio_note::{NOTE, noted};
 use crate::impls::impl_debug;
 use crate::runtime::block_on::wait_outside;
+use crate::runtime::gauges::{Gauge, Measured};
 use crate::runtime::tokio_words;
 use crate::sync::permits::{Owner, Permits, Refusal};
 use crate::time::{Duration, timeout};
 use std::mem;
+use std::panic::Location;
+use std::ptr::from_ref;
 
 /// Returns the two ends of a new channel with room for `buffer` messages.
 ///
@@ -48,8 +51,10 @@ pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
         Permits::MAX
     );
     let room = Bounded { permits: Permits::new(buffer, Owner::Channel), bound: buffer };
-    let shared = Arc::new(Shared::new(room));
-    (Sender { tx: Tx { shared: shared.clone() } }, Receiver { rx: Rx::new(shared) })
+    let gauge = Gauge::new(Measured::Bounded, Some(buffer), Location::caller());
+    let shared = Arc::new(Shared::new(room, gauge.clone()));
+    gauge.is_of(|| [from_ref(&*shared).addr(), from_ref(&shared.room.permits).addr()]);
+    (Sender { tx: Tx { shared: shared.clone() } }, Receiver { rx: Rx::new(shared, gauge) })
 }
 
 /// Sends messages to a [`Receiver`]; may be cloned. Made by [`channel`].

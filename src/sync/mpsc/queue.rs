@@ -13,6 +13,7 @@
 //! and its spare.
 
 use crate::impls::impl_default;
+use crate::runtime::gauges::Gauge;
 use std::collections::VecDeque;
 use std::mem;
 
@@ -33,6 +34,8 @@ pub(super) struct Queue<T> {
     last: VecDeque<T>,
     /// An empty chunk, with memory or without.
     spare: VecDeque<T>,
+    /// Is told how many values there are when a chunk has become full, or empty.
+    pub(super) gauge: Gauge,
 }
 
 impl_default!([T] Queue<T>);
@@ -47,7 +50,12 @@ impl<T> Queue<T> {
 
     /// Returns an empty queue, without memory.
     pub(super) const fn new() -> Self {
-        Self { full: VecDeque::new(), last: VecDeque::new(), spare: VecDeque::new() }
+        Self::measured(Gauge::NONE)
+    }
+
+    /// The same, with a gauge.
+    pub(super) const fn measured(gauge: Gauge) -> Self {
+        Self { full: VecDeque::new(), last: VecDeque::new(), spare: VecDeque::new(), gauge }
     }
 
     #[inline]
@@ -58,6 +66,11 @@ impl<T> Queue<T> {
     pub(super) fn len(&self) -> usize {
         let first = self.full.front().map_or(0, VecDeque::len);
         first + self.full.len().saturating_sub(1) * Self::CHUNK + self.last.len()
+    }
+
+    /// The same, without the last chunk, and as if all others were full.
+    fn len_of_full(&self) -> usize {
+        self.full.len() * Self::CHUNK
     }
 
     #[inline]
@@ -73,6 +86,7 @@ impl<T> Queue<T> {
         let mut next = mem::take(&mut self.spare);
         next.reserve_exact(Self::CHUNK);
         self.full.push_back(mem::replace(&mut self.last, next));
+        self.gauge.set_length(|| self.len_of_full());
     }
 
     #[inline]
@@ -108,6 +122,7 @@ impl<T> Queue<T> {
     fn tidy_up(&mut self) {
         if self.full.front().is_some_and(VecDeque::is_empty) {
             self.spare = self.full.pop_front().unwrap_or_default();
+            self.gauge.set_taken(self.len_of_full());
             if self.full.is_empty() && self.full.capacity() > KEPT {
                 self.full = VecDeque::new();
             }
@@ -122,6 +137,10 @@ impl<T> Queue<T> {
         if !other.full.is_empty() {
             mem::swap(&mut self.full, &mut other.full);
             mem::swap(&mut self.spare, &mut other.spare);
+            let gauge = &self.gauge;
+            gauge.note_user();
+            gauge.set_taken(self.len_of_full());
+            gauge.set_length(|| 0);
         }
     }
 

@@ -10,6 +10,7 @@ use crate::engine::task::waker::{is_task, set_note};
 use crate::engine::wakers::{Locked, drop_all};
 use crate::impls::impl_unwind_safe;
 use crate::primitive_kind::PrimitiveKind;
+use crate::runtime::gauges::Gauge;
 use std::mem;
 use std::task::{Context, Poll, ready};
 
@@ -26,8 +27,8 @@ impl_unwind_safe!([T, R: Room] Rx<T, R>);
 impl<T, R: Room> Unpin for Rx<T, R> {}
 
 impl<T, R: Room> Rx<T, R> {
-    pub(super) fn new(shared: Arc<Shared<T, R>>) -> Self {
-        Self { shared, taken: Mutex::new(Queue::new()) }
+    pub(super) fn new(shared: Arc<Shared<T, R>>, gauge: Gauge) -> Self {
+        Self { shared, taken: Mutex::new(Queue::measured(gauge)) }
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -165,6 +166,7 @@ fn wait<'a, T, R: Room>(
     drop(inbox);
     if poll.is_pending() {
         shared.room.note_receiver();
+        taken.gauge.note_user();
         set_note(cx.waker(), PrimitiveKind::Receiver, shared);
     }
     drop_all(clone);

@@ -26,6 +26,7 @@ use crate::engine::sync_shim::Arc;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::wakers::{WaitList, drop_all, guard};
 use crate::impls::{impl_debug, impl_unwind_safe};
+use crate::runtime::gauges::Gauge;
 use std::fmt;
 use std::mem;
 use std::task::{Poll, Waker};
@@ -53,8 +54,8 @@ pub(super) struct Inbox<T> {
 impl_unwind_safe!([T, R] Shared<T, R>);
 
 impl<T, R: Room> Shared<T, R> {
-    pub(super) fn new(room: R) -> Self {
-        let inbox = Inbox { queue: Queue::new(), waker: None, abandoned: false };
+    pub(super) fn new(room: R, gauge: Gauge) -> Self {
+        let inbox = Inbox { queue: Queue::measured(gauge), waker: None, abandoned: false };
         Self {
             room,
             inbox: WaitList::new(inbox),

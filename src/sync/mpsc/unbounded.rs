@@ -7,6 +7,9 @@ use super::room::{Room, Unbounded};
 use super::shared::{Shared, Tx, WeakTx};
 use crate::engine::sync_shim::Arc;
 use crate::impls::impl_debug;
+use crate::runtime::gauges::{Gauge, Measured};
+use std::panic::Location;
+use std::ptr::from_ref;
 
 /// Returns the two ends of a new channel with room for any number of messages, as long as there is memory.
 ///
@@ -21,11 +24,14 @@ use crate::impls::impl_debug;
 /// assert_eq!(receiver.recv().await, Some(0));
 /// # });
 /// ```
+#[track_caller]
 pub fn unbounded_channel<T>() -> (UnboundedSender<T>, UnboundedReceiver<T>) {
-    let shared = Arc::new(Shared::new(Unbounded::new()));
+    let gauge = Gauge::new(Measured::Unbounded, None, Location::caller());
+    let shared = Arc::new(Shared::new(Unbounded::new(), gauge.clone()));
+    gauge.is_of(|| [from_ref(&*shared).addr(), 0]);
     (
         UnboundedSender { tx: Tx { shared: shared.clone() } },
-        UnboundedReceiver { rx: Rx::new(shared) },
+        UnboundedReceiver { rx: Rx::new(shared, gauge) },
     )
 }
 

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-fn page_of(handle: &Handle) -> Server {
+pub(super) fn page_of(handle: &Handle) -> Server {
     Builder::new().observe(handle).serve("127.0.0.1:0").unwrap()
 }
 

@@ -25,13 +25,20 @@ fn waits_of(runtime: &Runtime, future: impl Future<Output = ()> + Send + 'static
     waits
 }
 
-/// As [`waits_of`], for one wait, without the number of a lock or channel.
+/// As [`waits_of`], for one wait, without the number of a lock or channel, and without the place where a
+/// channel was made, which is known if another test has a page.
 fn wait_of(runtime: &Runtime, future: impl Future<Output = ()> + Send + 'static) -> String {
     let mut waits = waits_of(runtime, future);
     assert_eq!(waits.len(), 1, "{waits:?}");
     let wait = waits.remove(0);
     match (wait.find(" (#"), wait.find(')')) {
-        (Some(from), Some(to)) => format!("{}{}", &wait[..from], &wait[to + 1..]),
+        (Some(from), Some(to)) => {
+            let rest = &wait[to + 1..];
+            let is_place = |letter| letter != ' ' && letter != ',';
+            let made = rest.strip_prefix(" made at ");
+            let rest = made.map_or(rest, |place| place.trim_start_matches(is_place));
+            format!("{}{rest}", &wait[..from])
+        }
         _ => wait,
     }
 }

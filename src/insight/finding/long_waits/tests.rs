@@ -22,12 +22,19 @@ fn waiting(id: TaskId, seconds: u32, waits: &[Wait]) -> TaskInfo {
 }
 
 fn of(kind: PrimitiveKind, number: u32, holder: Option<TaskId>) -> Wait {
-    Wait::Primitive { kind, number, holder, permits: None, forgotten: 0 }
+    Wait::Primitive { kind, number, made_at: None, holder, permits: None, forgotten: 0 }
 }
 
 fn permit(permits: u64, forgotten: u64) -> Wait {
     let kind = PrimitiveKind::Semaphore;
-    Wait::Primitive { kind, number: 7, holder: None, permits: Some(permits), forgotten }
+    Wait::Primitive {
+        kind,
+        number: 7,
+        made_at: None,
+        holder: None,
+        permits: Some(permits),
+        forgotten,
+    }
 }
 
 fn timer(seconds: u32) -> Wait {

@@ -13,6 +13,7 @@ pub struct JoinSet<T> {
 
 impl<T> JoinSet<T> {
     /// Makes an empty set.
+    #[track_caller]
     pub fn new() -> Self {
         Self { tasks: liten::task::JoinSet::new() }
     }
@@ -150,6 +151,7 @@ impl<T: 'static> JoinSet<T> {
 }
 
 impl<T> Default for JoinSet<T> {
+    #[track_caller]
     fn default() -> Self {
         Self::new()
     }
@@ -166,6 +168,7 @@ where
     F: Future<Output = T> + Send + 'static,
     T: Send + 'static,
 {
+    #[track_caller]
     fn from_iter<I: IntoIterator<Item = F>>(tasks: I) -> Self {
         let mut set = Self::new();
         set.extend(tasks);

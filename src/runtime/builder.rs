@@ -51,9 +51,9 @@ const LEAST_SPARES: usize = 4;
 const WORD: usize = 48;
 
 /// How many workers that block in place may be replaced at a time, if the program has not set the number of
-/// spares; more if it lets the blocking pool have more threads. As many as on tokio. The words for them are looked at once they are
-/// used. Rejected: no room but what is left in the first word. A 49th task that blocked until another one
-/// ran then blocked all.
+/// spares; more if it lets the blocking pool have more threads. As many as on tokio. The words for them are
+/// looked at once they are used. Rejected: no room but what is left in the first word. A 49th task that
+/// blocked until another one ran then blocked all.
 const REPLACEMENTS: usize = 512;
 
 /// Polls that last this long are reported by default: a request that waits for such a poll is late.

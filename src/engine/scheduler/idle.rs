@@ -130,8 +130,8 @@ pub(crate) struct Idle {
 #[derive(Debug)]
 struct First {
     word: AtomicU64,
-    /// The highest of the other words in which a worker has ever parked. 0: in none of them. There may be room
-    /// for hundreds of workers, but a wake looks at no more words than have been used.
+    /// The highest of the other words in which a worker has ever parked. 0: in none of them. There may be
+    /// room for hundreds of workers, but a wake looks at no more words than have been used.
     others: AtomicUsize,
 }
 

@@ -479,7 +479,7 @@ impl Shared {
         started
     }
 
-    /// Asks all workers but the first `needed` and the regular ones to leave. Their threads rest from then on.
+    /// Asks all workers but the first `needed` and the regular ones to leave. Their threads rest then.
     pub(super) fn retire_spares(&self, needed: usize) {
         let Some(threads) = self.threads.try_lock() else {
             return;

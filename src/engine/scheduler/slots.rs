@@ -172,8 +172,8 @@ impl Slots {
     /// How many slots a thief has to look at.
     ///
     /// A thief that parks executes a SeqCst fence before it asks, and a worker that relies on it executes one
-    /// between its push and its look at the parked ones. It has raised the number before. So if the thief does
-    /// not see the slot, the worker sees the thief.
+    /// between its push and its look at the parked ones. It has raised the number before. So if the thief
+    /// does not see the slot, the worker sees the thief.
     #[inline]
     pub(super) fn occupied(&self) -> usize {
         // Ordering: Acquire, as in `high`.
@@ -187,8 +187,8 @@ impl Slots {
         self.occupied.fetch_max(index + 1, Ordering::Release);
     }
 
-    /// No thread works in the slots from `occupied` on, or is about to. Under the lock of the threads, so that
-    /// none is called back meanwhile: it raises the number again afterwards.
+    /// No thread works in the slots from `occupied` on, or is about to. Under the lock of the threads, so
+    /// that none is called back meanwhile: it raises the number again afterwards.
     pub(super) fn lower(&self, occupied: usize) {
         // Ordering: Release, see `high`.
         self.occupied.store(occupied, Ordering::Release);

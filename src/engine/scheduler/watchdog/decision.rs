@@ -9,7 +9,7 @@
 //! | all workers stalled for 1 ms × 2^spares (16 ms at most) | ready tasks wait | `AddSpare` |
 //! | all regular workers slow, lately for [`SLOW_FOR`], no spare | ready tasks wait | `AddSpare` |
 //! | all workers stalled, the regular ones for [`YIELDED_AFTER`] | what yielded waits | `AddSpare` |
-//! | for [`RETIRE_AFTER`] a regular worker was not slow | some spares replace no blocked one | `RetireSpares` |
+//! | for [`RETIRE_AFTER`] a regular worker was not slow | spares replace no worker | `RetireSpares` |
 //! | all regular workers stalled for [`REPORT_AFTER`] | tasks wait, or spares run | `ReportBlocked` once |
 //! | all workers stalled for [`DRAIN_AFTER`], or blocked in place | the runtime is closed | `Drain` |
 //!

@@ -295,14 +295,17 @@ async fn pool(log: Arc<Log>) {
     all((0..20).map(|_| log.spawn(ask())).collect()).await;
 }
 
-/// The only worker is blocked for half a second.
+/// A task that waits for `period` again and again.
+async fn tick(period: u32, rounds: u32) {
+    for _ in 0..rounds {
+        sleep(period * MS).await;
+    }
+}
+
+/// The only worker is blocked for half a second. The tasks become ready in the first part of it, and not all
+/// at its beginning: the watchdog has to see the poll before it follows the wakes.
 async fn blocked(log: Arc<Log>) {
-    let tick = async || {
-        for _ in 0..100 {
-            sleep(10 * MS).await;
-        }
-    };
-    let ticking: Vec<_> = (0..20).map(|_| log.spawn(tick())).collect();
+    let ticking = (1..=20).map(|i| log.spawn(tick(10 * i, 100 / i))).collect();
     sleep(300 * MS).await;
     spawn(async { thread::sleep(500 * MS) }).await.unwrap();
     all(ticking).await;
@@ -328,7 +331,7 @@ async fn local(log: Arc<Log>) {
     writer.join().unwrap();
 }
 
-/// The only worker is blocked, beside so many short waits that the long ones are few.
+/// As [`blocked`], beside so many short waits that the long ones are few.
 async fn stuck(log: Arc<Log>) {
     let ((to, mut heard), (fro, mut answers)) = (mpsc::channel(1), mpsc::channel(1));
     let answers_all = log.spawn(async move {
@@ -342,12 +345,7 @@ async fn stuck(log: Arc<Log>) {
             answers.recv().await.unwrap();
         }
     });
-    let tick = async || {
-        for _ in 0..10 {
-            sleep(20 * MS).await;
-        }
-    };
-    let ticking: Vec<_> = (0..5).map(|_| log.spawn(tick())).collect();
+    let ticking = (0..5).map(|i| log.spawn(tick(20 + 30 * i, 10))).collect();
     sleep(30 * MS).await;
     spawn(async { thread::sleep(300 * MS) }).await.unwrap();
     all(ticking).await;

@@ -47,9 +47,16 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: DECISION,
         models: "watchdog::decision",
-        from: "let unneeded = snapshot.staying > snapshot.regular && !blocked;",
-        to: "let unneeded = snapshot.staying > snapshot.regular;",
-        breaks: "spares are let go while a worker blocks in place",
+        from: "(snapshot.regular + blocked).max(",
+        to: "snapshot.regular.max(",
+        breaks: "spares are let go that replace workers which block in place",
+    },
+    Mutation {
+        file: DECISION,
+        models: "watchdog::decision",
+        from: ".max(last.map_or(0, |last| last + 1))",
+        to: "",
+        breaks: "a worker is to leave while it blocks in place, and no thread can be started in its slot",
     },
     Mutation {
         file: DECISION,

@@ -4,7 +4,7 @@
 //! Not `TCP_REPAIR`, which needs privileges and vanishes less: the kernel goes on answering for it with a
 //! reset.
 
-use crate::support::guard::guarded;
+use crate::support::guard::{guarded, until};
 use crate::support::loopback::{bounded, poll_once, tcp_pair};
 use crate::support::probe::Count;
 use crate::support::process::{alone, descriptors, have_a_clock};
@@ -53,7 +53,8 @@ fn leaves_nothing<F: Future<Output = ()>>(name: &str, test: impl Fn() -> F) {
             runtime.block_on(bounded(async { drop(tcp_pair().await) }));
             let before = descriptors();
             runtime.block_on(bounded(test()));
-            assert_eq!(descriptors(), before, "a descriptor is left");
+            // The runtime may be reading the limits of the process at the moment.
+            until(|| descriptors() <= before);
             assert_eq!(runtime.metrics().num_cold_tasks(), 0, "a task is left");
         });
     });

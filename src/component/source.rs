@@ -173,14 +173,16 @@ impl Tasks {
         }
         // Outside the lock: it may come back here.
         let clone = waker.clone();
-        let mut swept = Vec::new();
-        self.0.lock().join(clone, &mut swept);
-        wakers::wake_all(&mut swept);
+        let swept = self.0.lock().join(clone);
+        let mut tasks = Vec::new();
+        swept.into_iter().for_each(|mut line| line.move_into(&mut tasks));
+        wakers::wake_all(&mut tasks);
     }
 
     fn wake_all(&self) {
         let mut tasks = Vec::new();
-        self.0.lock().take(&mut tasks);
+        let line = self.0.lock().take(&mut tasks);
+        line.into_iter().for_each(|mut line| line.move_into(&mut tasks));
         wakers::wake_all(&mut tasks);
     }
 }

@@ -12,6 +12,7 @@ mod builder;
 pub(crate) mod context;
 #[doc(hidden)]
 pub mod door;
+#[allow(dead_code, reason = "only insight reads them")]
 pub(crate) mod gauges;
 #[path = "wasm/handle.rs"]
 mod handle;

@@ -174,9 +174,9 @@ impl Tasks {
         // Outside the lock: it may come back here.
         let clone = waker.clone();
         let swept = self.0.lock().join(clone);
-        let mut tasks = Vec::new();
-        swept.into_iter().for_each(|mut line| line.move_into(&mut tasks));
-        wakers::wake_all(&mut tasks);
+        if let Some(line) = swept {
+            line.wake();
+        }
     }
 
     fn wake_all(&self) {

@@ -184,6 +184,13 @@ impl Line {
         wakes.append(&mut self.rest);
     }
 
+    /// Calls all wakers. One that panics keeps no other from being called, and the panic goes no further.
+    pub(crate) fn wake(mut self) {
+        let mut wakes = Vec::new();
+        self.move_into(&mut wakes);
+        wake_all(&mut wakes);
+    }
+
     fn split_off(&mut self, limit: usize) -> Self {
         mem::replace(self, Self { limit, ..Self::new() })
     }

@@ -12,7 +12,7 @@ use crate::engine::task::JoinHandle;
 use crate::impls::impl_debug;
 use crate::io::wait::{self, Waitable};
 use crate::runtime::context;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -95,12 +95,7 @@ fn write_and_flush(
     bytes: &[u8],
     written: &mut usize,
 ) -> io::Result<()> {
-    while *written < bytes.len() {
-        match wait::write(&mut to, &bytes[*written..])? {
-            0 => return Err(ErrorKind::WriteZero.into()),
-            count => *written += count,
-        }
-    }
+    wait::write_all(&mut to, bytes, written)?;
     wait::flush(&mut to)
 }
 

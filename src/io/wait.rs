@@ -80,16 +80,20 @@ pub fn write(to: &mut (impl Write + Waitable), bytes: &[u8]) -> io::Result<usize
         .unwrap_or_else(|| patiently(to, PollFlags::POLLOUT, Ending::Ignored, |to| to.write(bytes)))
 }
 
-/// Writes all of the bytes, as a blocking write does.
+/// Writes all that follows the first `written` bytes, as a blocking write does, and counts it.
 ///
 /// # Errors
 ///
 /// As [`write`]; [`WriteZero`](ErrorKind::WriteZero) if a write takes nothing.
-pub fn write_all(to: &mut (impl Write + Waitable), mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match write(to, bytes)? {
+pub fn write_all(
+    to: &mut (impl Write + Waitable),
+    bytes: &[u8],
+    written: &mut usize,
+) -> io::Result<()> {
+    while *written < bytes.len() {
+        match write(to, &bytes[*written..])? {
             0 => return Err(ErrorKind::WriteZero.into()),
-            count => bytes = &bytes[count..],
+            count => *written += count,
         }
     }
     Ok(())

@@ -95,10 +95,8 @@ impl Model {
     fn ends(&self) -> [usize; 3] {
         assert!(self.locked.wait_for_threads(0, None));
         let state = self.locked.state.lock();
-        assert_eq!(
-            (state.threads(), state.counts(|_| ()).idle_threads, state.counts(|_| ()).queued),
-            (0, 0, 0)
-        );
+        let counts = state.counts(|_| ());
+        assert_eq!((counts.threads, counts.idle_threads, counts.queued), (0, 0, 0));
         assert!(state.has_no_job());
         [&self.run, &self.cancelled, &self.refused].map(|count| count.load(Ordering::Relaxed))
     }

@@ -249,10 +249,8 @@ mod tests {
         assert_eq!(state.submit('a'), Submitted::Start(0));
         assert_eq!(state.submit('b'), Submitted::Start(1));
         assert_eq!(state.submit('c'), Submitted::Queued);
-        assert_eq!(
-            (state.threads(), state.counts(|_| ()).idle_threads, state.counts(|_| ()).queued),
-            (2, 0, 3)
-        );
+        let counts = state.counts(|_| ());
+        assert_eq!((counts.threads, counts.idle_threads, counts.queued), (2, 0, 3));
         assert_eq!(state.next_step(false), NextStep::Run('a'));
         assert_eq!(state.next_step(false), NextStep::Run('b'));
         state.finished();

@@ -198,12 +198,8 @@ impl Readiness {
             // Outside the lock: it may come back here.
             clone = Some(cx.waker().clone());
         };
-        if let Some(mut line) = swept {
-            let mut swept = Vec::new();
-            line.move_into(&mut swept);
-            // A waker that panics keeps no other waker from being called, and the panic does not reach this
-            // task.
-            wakers::wake_all(&mut swept);
+        if let Some(line) = swept {
+            line.wake();
         }
         Poll::Pending
     }

@@ -556,9 +556,7 @@ fn rest(shared: &Arc<Shared>, index: usize, parker: &Parker) -> ControlFlow<()> 
     threads.occupied[index] = false;
     // The worker has given up its queues, and empties its channel no more: a thread that queues a task there
     // from now on moves it on.
-    shared
-        .slots
-        .lower(threads.occupied.iter().rposition(|&occupied| occupied).map_or(0, |it| it + 1));
+    shared.slots.lower(threads.occupied_slots());
     shared.slots.get(index).note_rest();
     // The runtime is open: if it was the last one, there is nothing to drain.
     let _ = shared.size.count_out();

@@ -129,6 +129,11 @@ pub(super) struct ThreadList {
 pub(super) const RETRY_AFTER: Duration = Duration::from_millis(100);
 
 impl ThreadList {
+    /// One above the highest slot in which a thread works.
+    pub(super) fn occupied_slots(&self) -> usize {
+        self.occupied.iter().rposition(|&occupied| occupied).map_or(0, |last| last + 1)
+    }
+
     /// Whether another attempt to start a thread would come too early.
     pub(super) fn has_just_failed(&self, now: Instant) -> bool {
         self.failed.is_some_and(|failed| now.saturating_duration_since(failed) < RETRY_AFTER)

@@ -25,13 +25,19 @@ pub fn write(to: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
     uninterrupted(|| to.write(bytes))
 }
 
-/// Writes all of the bytes.
+/// Writes all that follows the first `written` bytes, and counts it.
 ///
 /// # Errors
 ///
-/// The errors of [`Write::write_all`].
-pub fn write_all(to: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
-    to.write_all(bytes)
+/// As [`write`]; [`WriteZero`](ErrorKind::WriteZero) if a write takes nothing.
+pub fn write_all(to: &mut impl Write, bytes: &[u8], written: &mut usize) -> io::Result<()> {
+    while *written < bytes.len() {
+        match write(to, &bytes[*written..])? {
+            0 => return Err(ErrorKind::WriteZero.into()),
+            count => *written += count,
+        }
+    }
+    Ok(())
 }
 
 /// Flushes what `to` has buffered.

@@ -88,7 +88,7 @@ fn other_errors_are_returned() {
     };
     check(|moody| read(moody, &mut [0; 8]).map(drop));
     check(|moody| write(moody, b"x").map(drop));
-    check(|moody| write_all(moody, b"x"));
+    check(|moody| write_all(moody, b"x", &mut 0));
     check(flush);
 }
 
@@ -109,8 +109,8 @@ fn what_takes_nothing_is_no_place_to_write_to() {
         }
     }
     let mut full = Full(UnixStream::pair().unwrap().0);
-    assert_eq!(write_all(&mut full, b"x").unwrap_err().kind(), ErrorKind::WriteZero);
-    write_all(&mut full, b"").unwrap();
+    assert_eq!(write_all(&mut full, b"x", &mut 0).unwrap_err().kind(), ErrorKind::WriteZero);
+    write_all(&mut full, b"", &mut 0).unwrap();
 }
 
 /// Outside a runtime, too.
@@ -130,7 +130,7 @@ fn a_socket_in_non_blocking_mode_is_used_as_in_blocking_mode() {
         theirs.write_all(b"seen").unwrap();
     });
     let mut ours = waitable(ours);
-    write_all(&mut ours, &content).unwrap();
+    write_all(&mut ours, &content, &mut 0).unwrap();
     let mut answer = [0; 8];
     assert_eq!(read(&mut ours, &mut answer).unwrap(), 4);
     assert_eq!(answer[..4], *b"seen");

@@ -64,7 +64,7 @@ macro_rules! output {
         #[cfg(unix)]
         impl Writes for $stream {
             fn write_all_waiting(&mut self, bytes: &[u8]) -> io::Result<()> {
-                wait::write_all(&mut self.lock(), bytes)
+                wait::write_all(&mut self.lock(), bytes, &mut 0)
             }
 
             fn flush_waiting(&mut self) -> io::Result<()> {

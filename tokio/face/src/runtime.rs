@@ -202,17 +202,13 @@ impl DropCheck {
     fn waive(mut self) {
         self.is_waived = true;
     }
-
-    /// The runtime begins to end.
-    fn end(&self) {
-        #[cfg(tokio_unstable)]
-        self.extras.end();
-    }
 }
 
 impl Drop for DropCheck {
     fn drop(&mut self) {
-        self.end();
+        // The runtime begins to end.
+        #[cfg(tokio_unstable)]
+        self.extras.end();
         if !self.is_waived && !thread::panicking() && !liten::task::may_block() {
             panic!(
                 "Cannot drop a runtime in a context where blocking is not allowed. This happens when a \

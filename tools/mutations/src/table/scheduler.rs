@@ -276,7 +276,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: LIFECYCLE,
         models: "lifecycle::loom",
-        from: "    threads.occupied[index] = false;\n    // The worker has given up its queues, and empties its channel no more: a thread that queues a task there\n    // from now on moves it on.\n    shared\n        .slots\n        .lower(threads.occupied.iter().rposition(|&occupied| occupied).map_or(0, |it| it + 1));\n    shared.slots.get(index).note_rest();\n    // The runtime is open: if it was the last one, there is nothing to drain.\n    let _ = shared.size.count_out();\n    drop(threads);\n",
+        from: "    threads.occupied[index] = false;\n    // The worker has given up its queues, and empties its channel no more: a thread that queues a task there\n    // from now on moves it on.\n    shared.slots.lower(threads.occupied_slots());\n    shared.slots.get(index).note_rest();\n    // The runtime is open: if it was the last one, there is nothing to drain.\n    let _ = shared.size.count_out();\n    drop(threads);\n",
         to: "    let _ = shared.size.count_out();\n    drop(threads);\n    shared.threads.lock().occupied[index] = false;\n",
         breaks: "a worker that leaves gives its slot up outside the lock",
     },

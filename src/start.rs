@@ -2,18 +2,22 @@
 //! default settings.
 //!
 //! They stand above `runtime`, because a runtime that a program makes shows itself on insight's page if the
-//! environment asks for that, and insight uses runtimes.
+//! environment asks for that, and keeps sockets ready for signals; insight and signals use runtimes.
 
 #[cfg(feature = "insight")]
 use crate::insight::variable::show;
 use crate::runtime::block_on::refuse_in_task;
 use crate::runtime::door::boxed_if_large;
 use crate::runtime::{Builder, Handle, LocalRuntime, Runtime};
+#[cfg(all(unix, feature = "signal"))]
+use crate::signal::unix::keep_pair;
 use std::future::Future;
 use std::io;
 
 #[cfg(not(feature = "insight"))]
 fn show(_: &Handle) {}
+#[cfg(not(all(unix, feature = "signal")))]
+fn keep_pair() {}
 
 impl Builder {
     /// Makes the runtime and starts its threads; none after [`Builder::new_current_thread`].
@@ -38,6 +42,7 @@ impl Builder {
     pub fn build(&mut self) -> io::Result<Runtime> {
         let runtime = self.make()?;
         show(runtime.handle());
+        keep_pair();
         Ok(runtime)
     }
 
@@ -49,6 +54,7 @@ impl Builder {
     pub fn build_local(&mut self) -> io::Result<LocalRuntime> {
         let runtime = self.make_local()?;
         show(runtime.handle());
+        keep_pair();
         Ok(runtime)
     }
 }

@@ -3,9 +3,11 @@
 mod kind;
 mod listeners;
 mod positions;
+mod reserve;
 mod source;
 
 pub use self::kind::SignalKind;
+pub(crate) use self::reserve::keep_pair;
 
 use self::listeners::{Listener, Listeners};
 use self::source::listeners_of_current_runtime;

@@ -3,4 +3,4 @@
 #[cfg(target_os = "linux")]
 mod interrupted_calls;
 #[cfg(unix)]
-mod listeners;
+pub(crate) mod listeners;

@@ -58,6 +58,7 @@
 
 use super::kind::SignalKind;
 use super::listeners::Listeners;
+use super::reserve::pair;
 use crate::engine::driver::Driver;
 use crate::engine::driver::readiness::{Direction, shutdown_error};
 use crate::engine::sync_shim::atomic::{Ordering, fence};
@@ -124,9 +125,7 @@ impl SignalSource {
 
     /// For the current runtime.
     fn open() -> io::Result<Self> {
-        let (receiver, sender) = UnixStream::pair()?;
-        receiver.set_nonblocking(true)?;
-        sender.set_nonblocking(true)?;
+        let (receiver, sender) = pair()?;
         let receiver = Async::with_interest(Fd::new(receiver), Interest::READABLE)?;
         Ok(Self { receiver, sender: Arc::new(sender), kinds: Mutex::default() })
     }

@@ -5,6 +5,7 @@
 
 use crate::scheduler::idle::assert_idle;
 use crate::scheduler::steal::occupy;
+use crate::signals::listeners::raise;
 use crate::support::guard::{guarded, named, until};
 use crate::support::loopback::{bounded, tcp_pair};
 use crate::support::probe::{Bell, Count, OnDrop, Polls};
@@ -13,6 +14,7 @@ use futures_util::StreamExt;
 use liten::io::{AsyncReadExt, AsyncWriteExt};
 use liten::net::{TcpListener, TcpSocket, TcpStream, UdpSocket, UnixListener, UnixStream};
 use liten::runtime::{Builder, LocalRuntime, Runtime};
+use liten::signal::unix::{SignalKind, signal};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -247,6 +249,34 @@ fn sockets_that_find_no_descriptor_are_an_error_and_work_later() {
             client.write_all(b"x").await.unwrap();
             server.read_exact(&mut [0]).await.unwrap();
             echo.assert_all_goes_on().await;
+        }));
+    };
+    alone(test, &[], body);
+}
+
+/// A program out of descriptors is one that its users want to end. The process keeps sockets for the first
+/// runtime that listens then; the next one finds none, and says so.
+#[test]
+fn a_program_out_of_descriptors_can_begin_to_listen_for_signals() {
+    let test = "a_program_out_of_descriptors_can_begin_to_listen_for_signals";
+    let body = || {
+        limit(Resource::RLIMIT_NOFILE, 256);
+        let (first, second) = (named(2, "sig1"), LocalRuntime::new().unwrap());
+        first.block_on(have_a_clock(descriptors()));
+        let hoard = hoard(0);
+        first.block_on(bounded(async {
+            for _ in 0..2 {
+                let mut listener = signal(SignalKind::user_defined1()).unwrap();
+                raise(SignalKind::user_defined1());
+                listener.recv().await.unwrap();
+            }
+        }));
+        second.block_on(async { assert_too_many(signal(SignalKind::user_defined1())) });
+        drop(hoard);
+        second.block_on(bounded(async {
+            let mut listener = signal(SignalKind::user_defined1()).unwrap();
+            raise(SignalKind::user_defined1());
+            listener.recv().await.unwrap();
         }));
     };
     alone(test, &[], body);

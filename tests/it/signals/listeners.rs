@@ -22,7 +22,7 @@ use std::time::Duration;
 const USR1: SignalKind = SignalKind::user_defined1();
 
 /// Sends this thread a signal, whose handler has run when this returns.
-fn raise(signal: SignalKind) {
+pub(crate) fn raise(signal: SignalKind) {
     // SAFETY: it sends a signal; every test that does has a handler for it.
     assert_eq!(unsafe { libc::raise(signal.as_raw_value()) }, 0);
 }

@@ -6,7 +6,6 @@
 //! to be written.
 
 pub(crate) use liten::task::JoinHandle;
-#[cfg(unix)]
 use liten::io::wait;
 use std::io::{self, Read, Write};
 
@@ -46,7 +45,8 @@ pub(crate) trait Reads: Read {
 
 /// Writes on a thread that may block.
 pub(crate) trait Writes: Write {
-    fn write_all_waiting(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// Writes all that follows the first `written` bytes, and counts it.
+    fn write_all_waiting(&mut self, bytes: &[u8], written: &mut usize) -> io::Result<()>;
 
     fn flush_waiting(&mut self) -> io::Result<()>;
 }
@@ -63,8 +63,8 @@ macro_rules! output {
     ($($stream:ty)*) => {$(
         #[cfg(unix)]
         impl Writes for $stream {
-            fn write_all_waiting(&mut self, bytes: &[u8]) -> io::Result<()> {
-                wait::write_all(&mut self.lock(), bytes, &mut 0)
+            fn write_all_waiting(&mut self, bytes: &[u8], written: &mut usize) -> io::Result<()> {
+                wait::write_all(&mut self.lock(), bytes, written)
             }
 
             fn flush_waiting(&mut self) -> io::Result<()> {
@@ -79,14 +79,14 @@ output!(io::Stdout io::Stderr);
 #[cfg(not(unix))]
 impl<T: Read> Reads for T {
     fn read_waiting(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        liten::io::wait::read(self, buf)
+        wait::read(self, buf)
     }
 }
 
 #[cfg(not(unix))]
 impl<T: Write> Writes for T {
-    fn write_all_waiting(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.write_all(bytes)
+    fn write_all_waiting(&mut self, bytes: &[u8], written: &mut usize) -> io::Result<()> {
+        wait::write_all(self, bytes, written)
     }
 
     fn flush_waiting(&mut self) -> io::Result<()> {

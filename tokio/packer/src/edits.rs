@@ -95,7 +95,7 @@ const EDITS: &[Edit] = &[
         to: Some("}\n\ncfg_time! {"),
         with: "",
     },
-    // The standard streams wait where they are in non-blocking mode.
+    // The standard streams wait where they are in non-blocking mode, and an error loses nothing.
     Edit {
         path: "src/io/blocking.rs",
         from: "    T: Read + Unpin + Send + 'static,",
@@ -104,15 +104,9 @@ const EDITS: &[Edit] = &[
     },
     Edit {
         path: "src/io/blocking.rs",
-        from: "    T: Write + Unpin + Send + 'static,",
-        to: None,
-        with: "    T: crate::blocking::Writes + Unpin + Send + 'static,",
-    },
-    Edit {
-        path: "src/io/blocking.rs",
-        from: "let res = inner.flush().map(|()| 0);",
-        to: None,
-        with: "let res = inner.flush_waiting().map(|()| 0);",
+        from: "impl<T> AsyncWrite for Blocking<T>",
+        to: Some("/// Repeats operations that are interrupted."),
+        with: "mod writes;\n\n",
     },
     Edit {
         path: "src/io/blocking.rs",
@@ -135,8 +129,11 @@ const EDITS: &[Edit] = &[
     Edit {
         path: "src/io/blocking.rs",
         from: "let res = wr.write_all(&self.buf);",
-        to: None,
-        with: "let res = wr.write_all_waiting(&self.buf);",
+        to: Some("        res\n    }\n}\n\ncfg_io_uring!"),
+        with: "let mut written = 0;
+        let res = wr.write_all_waiting(&self.buf, &mut written);
+        // What an error has left is written by the next call.
+        self.buf.drain(..written);\n",
     },
     // Of task dumps the half that a program calls is tokio's: what it asks of the runtime is liten's.
     Edit {

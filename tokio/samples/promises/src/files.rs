@@ -19,6 +19,7 @@ const WRITE_OUTPUT: &str = "write-output";
 const WRITE_ERRORS: &str = "write-errors";
 const READ_INPUT: &str = "read-input";
 const FILL_UP: &str = "fill-up";
+const FLUSH_AGAIN: &str = "flush-again";
 
 const LENGTH: usize = 2_000_000;
 
@@ -28,6 +29,7 @@ pub(crate) fn keep_all() {
     a_file_in_non_blocking_mode_is_waited_for();
     a_read_that_waits_holds_up_no_end_of_a_runtime();
     no_call_says_ok_while_bytes_are_not_written();
+    an_output_says_ok_when_all_is_written_and_not_before();
     fill_up_in_a_process_of_its_own();
 }
 
@@ -51,6 +53,7 @@ pub(crate) fn play_a_part(part: &str) -> bool {
             let read = current_thread().block_on(stdin().read_to_string(&mut text));
             println!("{read:?} {text}");
         }
+        FLUSH_AGAIN => current_thread().block_on(flush_again()),
         FILL_UP => what_had_no_room_is_written_when_there_is_room(),
         _ => return false,
     }
@@ -158,6 +161,34 @@ fn no_call_says_ok_while_bytes_are_not_written() {
             }
         }
     });
+}
+
+/// Does not hold on tokio, where the second flush says `Ok` and the first line is lost.
+fn an_output_says_ok_when_all_is_written_and_not_before() {
+    let child = this_as(FLUSH_AGAIN).stderr(Stdio::piped()).spawn().expect("it can be started");
+    let output = child.wait_with_output().expect("it ends");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+}
+
+/// The output is a device without room, and then a pipe that this process reads.
+async fn flush_again() {
+    let full = StdFile::options().write(true).open("/dev/full").expect("a device");
+    rustix::stdio::dup2_stdout(&full).expect("a descriptor");
+    let mut out = stdout();
+    out.write_all(b"first\n").await.expect("it is accepted");
+    for _ in 0..3 {
+        for result in [out.flush().await, out.write(b"more\n").await.map(drop)] {
+            assert_eq!(result.expect_err("it is full").kind(), ErrorKind::StorageFull);
+        }
+    }
+    let (reader, writer): (OwnedFd, OwnedFd) = pipe().expect("a pipe");
+    rustix::stdio::dup2_stdout(&writer).expect("a descriptor");
+    out.write_all(b"second\n").await.expect("it is accepted");
+    out.flush().await.expect("there is room");
+    let mut text = [0; 64];
+    let length = StdFile::from(reader).read(&mut text).expect("it can be read");
+    assert_eq!(&text[..length], b"first\nsecond\n");
 }
 
 /// With the signal of the limit ignored, which a shell can do.

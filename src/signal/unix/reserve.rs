@@ -1,0 +1,50 @@
+//! A pair of sockets that the process keeps for the runtime that finds no descriptor for one.
+//!
+//! A program that runs out of descriptors still wants to end at ctrl-c, and to hear of the end of its
+//! children. So each runtime that is made keeps a pair ready, unless there is one. A runtime that listens for
+//! its first signal opens a pair of its own, and takes the one in reserve only if the system refuses that.
+//!
+//! Rejected: to open a runtime's pair when the runtime is made, as tokio does. Most runtimes never listen,
+//! and a process may have many.
+//!
+//! A forked child shares the sockets of the pair with its parent, and would read the parent's bytes. So a
+//! process takes no pair that another one has opened.
+
+use parking_lot::Mutex;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::process;
+
+pub(super) type Pair = (UnixStream, UnixStream);
+
+/// The pair and the process that has opened it.
+static RESERVE: Mutex<Option<(u32, Pair)>> = Mutex::new(None);
+
+/// Keeps a pair ready. Where the system refuses one, the next runtime tries again.
+pub(crate) fn keep_pair() {
+    let mut reserve = RESERVE.lock();
+    let home = process::id();
+    if reserve.as_ref().is_none_or(|(opened_by, _)| *opened_by != home) {
+        *reserve = open().ok().map(|pair| (home, pair));
+    }
+}
+
+/// Opens a pair, or takes the one in reserve.
+///
+/// # Errors
+///
+/// The system's, if there is none in reserve either.
+pub(super) fn pair() -> io::Result<Pair> {
+    open().or_else(|error| {
+        let kept = RESERVE.lock().take_if(|(opened_by, _)| *opened_by == process::id());
+        kept.map(|(_, pair)| pair).ok_or(error)
+    })
+}
+
+/// Neither end waits.
+fn open() -> io::Result<Pair> {
+    let (receiver, sender) = UnixStream::pair()?;
+    receiver.set_nonblocking(true)?;
+    sender.set_nonblocking(true)?;
+    Ok((receiver, sender))
+}

@@ -12,10 +12,11 @@
 //! `8 × (k + 1024)`, if `k` tasks want to run on its worker. Only a change in the number of workers, or a
 //! worker that is stuck, may send it to the end of a shared queue. That counts polls and not time: a task
 //! that computes for long should [yield](yield_now()) now and then, and one that blocks belongs to
-//! [`spawn_blocking`]. Sockets, timers, join handles, and the channels and locks of [`sync`](crate::sync)
-//! end the poll of a task that finds them always ready, by the same budget. Readers and writers that hold
-//! their bytes themselves do not (see [`io`](crate::io#yielding)): a loop over these that never waits
-//! calls [`consume_budget`].
+//! [`spawn_blocking`]. The runtime finds out which tasks compute for long, and lets the others go first. A
+//! program that knows it beforehand says so by a [`Class`]. Sockets, timers, join handles, and the channels
+//! and locks of [`sync`](crate::sync) end the poll of a task that finds them always ready, by the same
+//! budget. Readers and writers that hold their bytes themselves do not (see [`io`](crate::io#yielding)): a
+//! loop over these that never waits calls [`consume_budget`].
 
 mod abort_on_drop;
 #[cfg(not(target_family = "wasm"))]
@@ -33,6 +34,8 @@ mod spawn;
 mod tracker;
 mod yield_now;
 
+#[cfg(not(target_family = "wasm"))]
+pub use crate::engine::task::class::Class;
 pub use crate::engine::task::{AbortHandle, JoinError, JoinHandle, RunningTask, TaskId};
 pub use abort_on_drop::AbortOnDropHandle;
 #[cfg(not(target_family = "wasm"))]
@@ -43,7 +46,7 @@ pub use blocking::spawn_blocking;
 #[doc(hidden)]
 pub use blocking::spawn_unfailing;
 #[cfg(not(target_family = "wasm"))]
-pub use builder::Builder;
+pub use builder::{Builder, spawn_bulk};
 pub use cancellation::{
     CancellationToken, DropGuard, WaitForCancellationFuture, WaitForCancellationFutureOwned,
 };

@@ -158,7 +158,7 @@ pub(crate) use probe::{AfterReport, Probe, TaskEvent, WorkerProbe};
 pub(crate) use quiescence::Presence;
 pub(crate) use shared::Shared;
 pub(crate) use slots::{Count, SleepHooks, Sleeps, WorkerCounts};
-pub(crate) use slots::{MAX_WORKERS, thread_number};
+pub(crate) use slots::{MAX_SLOTS, MAX_WORKERS, thread_number};
 pub(crate) use threads::{SPARES_VARIABLE, ThreadConfig, ThreadSetup};
 pub(crate) use watchdog::LONGEST_PAUSE;
 

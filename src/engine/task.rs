@@ -19,9 +19,10 @@
 //! state, the future and later its output, and polls it; `header` is its first part, which is the same for
 //! all types of futures. Besides the one in a queue (`header::Hot`), the references to it are `waker`
 //! and `join`. `registry` lists the tasks of one owner. `current` says which task a thread polls, and
-//! `budget` for how long. `origin` is the identity of a task, and `home` says where it ran last.
-//! `hooks` calls the user's functions. `waiting` notes what a cold task waits for, `followed` since when a
-//! task is ready, and `traced` hands a poll to an observer that wants to know where the task waits.
+//! `budget` for how long. `origin` is the identity of a task, `home` says where it ran last, and
+//! `class` how urgent it is. `hooks` calls the user's functions. `waiting` notes what a cold task waits for,
+//! `followed` since when a task is ready, and `traced` hands a poll to an observer that wants to know where
+//! the task waits.
 //!
 //! A task calls upwards through three traits: [`header::Schedule`], and of the thread that polls or ends it
 //! [`header::Runner`] and [`header::Completer`]. The scheduler, local executors and blocking tasks implement
@@ -29,6 +30,7 @@
 
 pub(crate) mod budget;
 pub(crate) mod cell;
+pub(crate) mod class;
 pub(crate) mod current;
 pub(crate) mod followed;
 pub(crate) mod header;

@@ -14,7 +14,7 @@ use super::tokio_context;
 use super::tokio_words;
 use crate::engine::driver::Driver;
 use crate::engine::scheduler::{
-    MAX_WORKERS, SPARES_VARIABLE, Shared, Sleeps, ThreadConfig, ThreadSetup,
+    MAX_SLOTS, MAX_WORKERS, SPARES_VARIABLE, Shared, Sleeps, ThreadConfig, ThreadSetup,
 };
 use crate::engine::sync_shim::{Arc, cpus};
 use crate::engine::task::hooks::TaskHooks;
@@ -372,7 +372,7 @@ impl Builder {
             true => self.max_blocking_threads.clamp(REPLACEMENTS, MAX_WORKERS),
             false => 0,
         };
-        let slots = (max_workers + max_spares + replacements).min(2 * MAX_WORKERS);
+        let slots = (max_workers + max_spares + replacements).min(MAX_SLOTS);
         let scheduler = Shared::new(slots, driver.clone());
         let limits = LimitsWatch::new(limits, max_workers);
         let observer = std::sync::Arc::new(Observer::new(self.new_slow_polls(), limits));

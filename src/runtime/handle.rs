@@ -17,6 +17,7 @@ use crate::engine::driver::Driver;
 use crate::engine::park::Parker;
 use crate::engine::scheduler::{self, MAX_WORKERS, Shared, SleepHooks, Sleeps, ThreadConfig};
 use crate::engine::sync_shim::Arc;
+use crate::engine::task::class::Class;
 use crate::engine::task::hooks::TaskHooks;
 use crate::engine::task::origin::Origin;
 use crate::engine::task::{JoinHandle, RunningTask};
@@ -153,6 +154,25 @@ impl Handle {
             Flavor::MultiThread { scheduler, .. } => scheduler.spawn(future, origin),
             Flavor::CurrentThread(current) => current.local().spawn_send(future, origin),
             Flavor::Local(local) => local.shared().spawn_send(future, origin),
+        }
+    }
+
+    /// As [`spawn_from`](Self::spawn_from), with a class for the task.
+    pub(crate) fn spawn_in_class<F>(
+        &self,
+        future: F,
+        origin: impl Origin,
+        class: Class,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        match &self.inner.flavor {
+            Flavor::MultiThread { scheduler, .. } => {
+                scheduler.spawn_in_class(future, origin, class)
+            }
+            _ => self.spawn_from(future, origin),
         }
     }
 

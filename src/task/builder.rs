@@ -1,7 +1,7 @@
-//! Spawning a task with a name.
+//! Spawning a task with a name or a class.
 
-use super::JoinHandle;
 use super::spawn::spawn_local_from;
+use super::{Class, JoinHandle};
 use crate::engine::task::origin::Origin;
 use crate::runtime::door::boxed_if_large;
 use crate::runtime::{Handle, context};
@@ -10,7 +10,7 @@ use std::io;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Gives a task a name before it is spawned.
+/// Gives a task a name or a class before it is spawned.
 ///
 /// The name is for people: the list of live tasks (`Handle::tasks`, with the feature `insight`) shows it.
 /// Several tasks may have the same. A task without one costs nothing more; one with a name costs an
@@ -29,6 +29,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Builder<'a> {
     name: Option<&'a str>,
+    class: Option<Class>,
 }
 
 impl<'a> Builder<'a> {
@@ -39,7 +40,23 @@ impl<'a> Builder<'a> {
 
     /// Sets the name of the task.
     pub fn name(&self, name: &'a str) -> Self {
-        Self { name: Some(name) }
+        Self { name: Some(name), ..*self }
+    }
+
+    /// Sets the class of the task, instead of that of the task that spawns it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use liten::task::{Builder, Class};
+    ///
+    /// # liten::block_on(async {
+    /// let report = Builder::new().class(Class::Bulk).spawn(async { (1..=100).sum::<u64>() });
+    /// assert_eq!(report.unwrap().await.unwrap(), 5050);
+    /// # });
+    /// ```
+    pub fn class(&self, class: Class) -> Self {
+        Self { class: Some(class), ..*self }
     }
 
     /// Starts a task in the current runtime. See [`liten::spawn`](crate::spawn).
@@ -86,7 +103,22 @@ impl<'a> Builder<'a> {
         F: Future<Output: Send + 'static> + Send + 'static,
     {
         match self.name {
-            Some(name) => handle.spawn_from(future, (origin, Arc::from(name))),
+            Some(name) => self.start_named(future, (origin, Arc::from(name)), handle),
+            None => self.start_named(future, origin, handle),
+        }
+    }
+
+    fn start_named<F>(
+        self,
+        future: F,
+        origin: impl Origin,
+        handle: &Handle,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        match self.class {
+            Some(class) => handle.spawn_in_class(future, origin, class),
             None => handle.spawn_from(future, origin),
         }
     }
@@ -173,4 +205,28 @@ impl<'a> Builder<'a> {
         };
         taken.map(|()| job)
     }
+}
+
+/// Starts a task of [`Class::Bulk`] in the current runtime. See [`liten::spawn`](crate::spawn).
+///
+/// # Panics
+///
+/// If called outside a runtime.
+///
+/// # Examples
+///
+/// ```
+/// # liten::block_on(async {
+/// let report = liten::task::spawn_bulk(async { (1..=100).sum::<u64>() });
+/// assert_eq!(report.await.unwrap(), 5050);
+/// # });
+/// ```
+#[track_caller]
+pub fn spawn_bulk<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let (handle, origin) = (context::expect("spawn_bulk"), Location::caller());
+    boxed_if_large!(task future: F, origin => handle.spawn_in_class(future, origin, Class::Bulk))
 }

@@ -1,5 +1,6 @@
 //! Which task runs when, and on which thread: fairness, stealing, spare workers, sleep.
 
+mod classes;
 mod computing_tasks;
 mod fairness;
 mod fairness_bound;

@@ -277,6 +277,8 @@ const NEW: u8 = 2;
 const OBSERVED: u8 = 4;
 /// The worker times polls: see lengths.rs.
 const TIMED: u8 = 8;
+/// The worker has spawned or run a task of a class: see worker/classes.rs.
+const CLASSED: u8 = 16;
 
 impl WorkerFlags {
     /// Those of a worker that has found no task yet.
@@ -305,10 +307,25 @@ impl WorkerFlags {
         self.0.get() & TIMED != 0
     }
 
-    /// Whether a wake or a spawn has more to do than to queue a task.
     #[inline]
-    pub(super) fn is_observed_or_timed(&self) -> bool {
-        self.0.get() & (OBSERVED | TIMED) != 0
+    pub(super) fn has_classes(&self) -> bool {
+        self.0.get() & CLASSED != 0
+    }
+
+    /// Whether some tasks may be long.
+    #[inline]
+    pub(super) fn knows_long_tasks(&self) -> bool {
+        self.0.get() & (TIMED | CLASSED) != 0
+    }
+
+    /// Whether a wake has more to do than to queue a task.
+    #[inline]
+    pub(super) fn notes_wakes(&self) -> bool {
+        self.0.get() & (OBSERVED | TIMED | CLASSED) != 0
+    }
+
+    pub(super) fn set_has_classes(&self) {
+        self.replace(CLASSED, true);
     }
 
     pub(super) fn set_timed(&self, is_timed: bool) {
@@ -415,6 +432,11 @@ impl Shared {
     /// Queues what was spawned on a thread that is no worker. A worker is awake to see it when this returns:
     /// a root future may block its thread next.
     pub(super) fn spawned_outside(&self, task: Hot) {
+        self.spawned_outside_as(task, OutsideReason::Spawned);
+    }
+
+    #[inline(always)]
+    pub(super) fn spawned_outside_as(&self, task: Hot, reason: OutsideReason) {
         // Ordering: Relaxed, the fence below publishes it.
         let number = self.foreign.spawned.fetch_add(1, Ordering::Relaxed) + 1;
         // Ordering: SeqCst fence, Dekker with `worker_ends`: here, count, fence, read `closed`; there, read
@@ -429,7 +451,7 @@ impl Shared {
             if number >= next || self.size.is_observed() {
                 self.report_spawn(&task, number);
             }
-            self.enqueue(Pusher::Other(OutsideReason::Spawned), task);
+            self.enqueue(Pusher::Other(reason), task);
         }
     }
 }

@@ -8,6 +8,8 @@
 //!
 //! | task | is long |
 //! |---|---|
+//! | one of class `Bulk` | always (worker/classes.rs) |
+//! | one of class `Latency` | never |
 //! | one that is woken | by the record of its own polls (task/home.rs) |
 //! | a new one | if the first polls of tasks of its type were mostly long: by [`LongTypes`] |
 //!

@@ -248,7 +248,7 @@ impl Completer for Canceller<'_> {
 }
 
 // The index of each worker fits into the home of a task, and so into the 16 bits of the registry's shard.
-const _: () = assert!(2 * super::slots::MAX_WORKERS < Home::NO_WORKER as usize);
+const _: () = assert!(super::slots::MAX_SLOTS < Home::NO_WORKER as usize);
 
 /// The queues that all workers share.
 pub(super) struct SharedQueues {

@@ -35,6 +35,9 @@ use std::time::{Duration, Instant};
 /// The most workers a runtime can have, and the most spares: larger than any machine we know, small enough
 /// for 16-bit indices.
 pub(crate) const MAX_WORKERS: usize = 4096;
+/// The most threads that run tasks at the same time, with spares and those that replace workers. Each index
+/// fits into the home of a task, beside the class and the record.
+pub(crate) const MAX_SLOTS: usize = 8190;
 
 pub(super) struct Slots {
     /// Each in an allocation of its own, so that its owner can keep a direct pointer to it. A slot is made
@@ -133,7 +136,7 @@ pub(super) struct Stats {
 
 impl Slots {
     pub(super) fn new(workers: usize) -> Self {
-        assert!(workers <= 2 * MAX_WORKERS, "the builder checks this");
+        assert!(workers <= MAX_SLOTS, "the builder checks this");
         let slots = (0..workers).map(|_| made_later(Slot::new_arc)).collect();
         Self { slots, high: AtomicUsize::new(0), occupied: AtomicUsize::new(0) }
     }

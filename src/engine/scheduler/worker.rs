@@ -21,6 +21,7 @@
 //! stuck with tasks in its queue like one whose task does not return, and the watchdog helps (model
 //! `tasks_that_are_woken_together_do_not_wait_for_their_waker`).
 
+mod classes;
 mod next_task;
 mod work;
 
@@ -33,8 +34,10 @@ use crate::engine::park::Parker;
 use crate::engine::rng::Rng;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock};
+use crate::engine::task::class::Class;
 use crate::engine::task::followed::Delay;
 use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner};
+use crate::engine::task::home::Home;
 use crate::engine::task::{Polled, TaskId};
 use crate::engine::wakers;
 use std::cell::{Cell, RefCell};
@@ -62,6 +65,8 @@ pub(crate) struct Worker {
     probe: Option<Box<dyn WorkerProbe>>,
     /// From this number on, a spawn has more to do than to queue a task.
     next_spawn: Cell<u64>,
+    /// Of the task that runs, if classes have been seen here: what it spawns has the same.
+    class: Cell<Class>,
 }
 
 /// The tasks that a group of wakers, which are called together, has woken so far.
@@ -82,6 +87,7 @@ impl Worker {
         own.flags.set_observed(probe.as_ref().is_some_and(|probe| probe.is_on()));
         Self {
             next_spawn: Cell::new(probe.as_ref().map_or(u64::MAX, |probe| probe.next_spawn())),
+            class: Cell::new(Class::Normal),
             probe,
             own,
             policy: Policy::new(),
@@ -232,16 +238,37 @@ impl Worker {
         if self.probe.as_ref().is_some_and(|probe| number >= probe.next_spawn()) {
             self.report_spawn(&task, number);
         }
-        if self.own.flags.is_timed() && self.shared.long_types.is_long(task.future_type()) {
+        if self.own.flags.has_classes() {
+            task.set_home(Home::of_class(self.class.get()));
+        }
+        self.queue_spawned(task);
+    }
+
+    fn queue_spawned(&self, task: Hot) {
+        let is_long = match task.home().class() {
+            Class::Bulk => true,
+            Class::Latency => false,
+            Class::Normal => {
+                self.own.flags.is_timed() && self.shared.long_types.is_long(task.future_type())
+            }
+        };
+        if is_long {
             return self.queue_long(task);
         }
         self.shared.enqueue(Pusher::Worker(&self.own, Reason::Spawned), task);
     }
 
+    /// From now on each poll, wake and spawn asks for the task's class.
+    #[cold]
+    fn note_classes(&self) {
+        self.own.flags.set_has_classes();
+        self.ask_next_spawn();
+    }
+
     /// A task was woken on this thread.
     #[inline]
     pub(super) fn woken(&self, task: Hot) {
-        if self.own.flags.is_observed_or_timed() {
+        if self.own.flags.notes_wakes() {
             return self.woken_noted(task);
         }
         self.queue_woken(task);
@@ -251,16 +278,22 @@ impl Worker {
     #[inline(never)]
     fn woken_noted(&self, task: Hot) {
         self.report_event(|| TaskEvent::Woken(task.identity()));
-        if self.own.flags.is_timed() && task.home().is_long() && !task.is_cancelled() {
+        if self.is_known_to_be_long(&task) && !task.is_cancelled() {
             return self.queue_long(task);
         }
         self.queue_woken(task);
     }
 
+    /// A record counts only while polls are timed.
+    fn is_known_to_be_long(&self, task: &Hot) -> bool {
+        let home = task.home();
+        home.is_bulk() || self.own.flags.is_timed() && home.is_long()
+    }
+
     #[cold]
     #[inline(never)]
-    fn requeue_timed(&self, task: Hot) {
-        if task.home().is_long() {
+    fn requeue_known(&self, task: Hot) {
+        if self.is_known_to_be_long(&task) {
             return self.yielded(task);
         }
         self.shared.enqueue(Pusher::Worker(&self.own, Reason::Requeued), task);
@@ -404,7 +437,7 @@ impl Worker {
         Some(result)
     }
 
-    /// While polls are timed, each spawn asks whether the task is long.
+    /// While polls are timed, or tasks have classes, each spawn asks whether the task is long.
     pub(super) fn set_timed(&self, is_timed: bool) {
         self.own.flags.set_timed(is_timed);
         self.ask_next_spawn();
@@ -412,7 +445,7 @@ impl Worker {
 
     fn ask_next_spawn(&self) {
         let next = self.probe.as_ref().map_or(u64::MAX, |probe| probe.next_spawn());
-        self.next_spawn.set(if self.own.flags.is_timed() { 0 } else { next });
+        self.next_spawn.set(if self.own.flags.knows_long_tasks() { 0 } else { next });
     }
 
     fn polls(&self) -> u64 {
@@ -517,8 +550,8 @@ impl Runner for Worker {
 
     #[inline]
     fn requeue(&self, task: Hot) {
-        if self.own.flags.is_timed() {
-            return self.requeue_timed(task);
+        if self.own.flags.knows_long_tasks() {
+            return self.requeue_known(task);
         }
         self.shared.enqueue(Pusher::Worker(&self.own, Reason::Requeued), task);
     }
@@ -538,6 +571,14 @@ impl Runner for Worker {
 
     fn home_worker(&self) -> u16 {
         self.own.index as u16
+    }
+
+    #[cold]
+    fn runs_class(&self, class: Class) {
+        self.class.set(class);
+        if !self.own.flags.has_classes() {
+            self.note_classes();
+        }
     }
 }
 

@@ -50,13 +50,13 @@
 use super::budget;
 use super::current;
 use super::header::{self, Header, Hot, Runner, Schedule, TaskRef, Vtable};
+use super::home::Home;
 use super::hooks::{Hooked, TaskHooks};
 use super::join::JoinHandle;
 use super::join_error::{JoinError, Payload};
 use super::origin::{Name, Origin, TaskId};
 use super::state::{Pending, Polled, Start};
 use super::{followed, traced, waker};
-use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::sync_shim::{Arc, UnsafeCell};
 use crate::engine::tokio_note::noted;
 use crate::engine::{recycler, wakers};
@@ -460,9 +460,14 @@ impl Hot {
         polled_once: impl FnOnce(&Hot),
     ) -> Polled {
         let header = self.header();
-        // Ordering: Relaxed, see `home`. This clears a record of long polls.
-        if header.home.load(Ordering::Relaxed) != runner.home_worker() {
-            header.home.store(runner.home_worker(), Ordering::Relaxed);
+        // This clears a record of long polls.
+        let (home, here) = (header.home(), Home::of_worker(runner.home_worker()));
+        if home != here {
+            if home.has_class() {
+                header.begin_in_class(home, runner);
+            } else {
+                header.set_home(here);
+            }
         }
         header.link.set_note(None);
         match header.state.start() {

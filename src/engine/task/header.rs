@@ -9,6 +9,7 @@
 //! cell.rs says which fields of the cell each of them may use.
 #![allow(unsafe_code)]
 
+use super::class::Class;
 use super::current;
 use super::current::RunningTask;
 use super::followed::{self, Delay};
@@ -85,6 +86,8 @@ pub(crate) trait Runner: Completer {
     }
     /// The index that wakes from outside are sent to.
     fn home_worker(&self) -> u16;
+    /// A poll begins of a task of another class than `Normal`.
+    fn runs_class(&self, _class: Class) {}
     /// A poll begins of a task that is followed, after that delay if there was one. Returns whether the task
     /// is followed on.
     fn followed_poll_begins(&self, _task: TaskId, _delay: Option<Delay>) -> bool {
@@ -261,6 +264,26 @@ impl Header {
         RunningTask::new(self.id, self.spawned_at)
     }
 
+    #[inline]
+    pub(super) fn home(&self) -> Home {
+        // Ordering: Relaxed, a stale hint sends the task to a channel that others empty too.
+        Home(self.home.load(Ordering::Relaxed))
+    }
+
+    #[inline]
+    pub(super) fn set_home(&self, home: Home) {
+        // Ordering: Relaxed, see `home`; what queues the task or lets it go cold publishes it.
+        self.home.store(home.0, Ordering::Relaxed);
+    }
+
+    /// A poll begins of a task that has a class, whose home is still `home`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn begin_in_class(&self, home: Home, runner: &impl Runner) {
+        self.set_home(home.moved(runner.home_worker()));
+        runner.runs_class(home.class());
+    }
+
     /// Empties the join waker's slot.
     ///
     /// # Safety
@@ -281,14 +304,13 @@ impl Hot {
     /// The worker that ran the task last, and whether its polls are long. Only a hint.
     #[inline]
     pub(crate) fn home(&self) -> Home {
-        // Ordering: Relaxed, a stale hint sends the task to a channel that others empty too.
-        Home(self.header().home.load(Ordering::Relaxed))
+        self.header().home()
     }
 
-    /// For the thread that polls the task.
+    /// For the thread that polls the task, or has made it and not yet queued it.
+    #[inline]
     pub(crate) fn set_home(&self, home: Home) {
-        // Ordering: Relaxed, see `home`; what queues the task or lets it go cold publishes it.
-        self.header().home.store(home.0, Ordering::Relaxed);
+        self.header().set_home(home);
     }
 
     /// Which task this is, and where it was spawned.

@@ -1,7 +1,8 @@
-//! Where a task has run last, and what its last polls were like: sixteen bits in its header.
+//! Where a task has run last, what its last polls were like, and its class: sixteen bits in its header.
 //!
-//! The lower bits are the index of its *home*, the worker that ran it last. The upper two are its *record*,
-//! which says whether its polls are long:
+//! The lower bits are the index of its *home*, the worker that ran it last. The upper three say whether the
+//! task is *long*. A task of class `Latency` never is, and one of class `Bulk` always. For all others they
+//! are the *record*:
 //!
 //! | a poll | the record afterwards |
 //! |---|---|
@@ -12,16 +13,25 @@
 //! From 2 on the task is *long*. One poll does not make it so, because a poll also seems to be long when the
 //! system has let other threads run meanwhile.
 //!
+//! A record is part of a home without a class only, so `Class::Normal` needs no bits.
+//!
 //! Only the thread that polls the task writes here, before the task goes cold or back to a queue. A thread
 //! that wakes the task reads what that poll has left: the task's state word orders it. So a worker that times
 //! no polls pays nothing: it stores its index if the field differs, and a record makes the field differ.
 
+use super::class::Class;
+
 /// Of the home.
-const BITS: u32 = 14;
+const BITS: u32 = 13;
 const INDEX: u16 = (1 << BITS) - 1;
 /// The record of a task that is long is no lower.
 const LONG: u16 = 2;
 const HIGHEST: u16 = 3;
+/// Set in the homes of tasks of a class.
+const CLASSED: u16 = 1 << 15;
+/// In place of a record.
+const BULK: u16 = 4;
+const LATENCY: u16 = 5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Home(pub(super) u16);
@@ -29,6 +39,21 @@ pub(crate) struct Home(pub(super) u16);
 impl Home {
     /// Of a task that has not been polled.
     pub(super) const NONE: Home = Home(INDEX);
+
+    /// Of a task of that class that has not been polled.
+    pub(crate) const fn of_class(class: Class) -> Self {
+        match class {
+            Class::Normal => Self::NONE,
+            Class::Bulk => Self(INDEX | BULK << BITS),
+            Class::Latency => Self(INDEX | LATENCY << BITS),
+        }
+    }
+
+    /// Of a task without a record and a class that `worker` has polled.
+    #[inline]
+    pub(super) fn of_worker(worker: u16) -> Self {
+        Self(worker)
+    }
 
     /// The index of a thread that runs tasks and is no worker, and above those of all workers.
     pub(crate) const NO_WORKER: u16 = INDEX;
@@ -46,15 +71,43 @@ impl Home {
         (index != INDEX).then_some(usize::from(index))
     }
 
-    /// Whether the task's polls are long.
+    /// Whether the task's polls are long, or count as such.
     #[inline]
     pub(crate) fn is_long(self) -> bool {
-        self.0 >> BITS >= LONG
+        (LONG..=BULK).contains(&(self.0 >> BITS))
+    }
+
+    /// Whether the task is long by its class.
+    #[inline]
+    pub(crate) fn is_bulk(self) -> bool {
+        self.0 >> BITS == BULK
+    }
+
+    /// Whether the task is of another class than `Normal`.
+    #[inline]
+    pub(super) fn has_class(self) -> bool {
+        self.0 & CLASSED != 0
+    }
+
+    pub(crate) fn class(self) -> Class {
+        match self.0 >> BITS {
+            BULK => Class::Bulk,
+            LATENCY => Class::Latency,
+            _ => Class::Normal,
+        }
+    }
+
+    /// What is left by the next poll, by `worker`, if that is not timed.
+    pub(super) fn moved(self, worker: u16) -> Self {
+        if self.has_class() { Self(self.0 & !INDEX | worker) } else { Self(worker) }
     }
 
     /// What is left by the next poll, which `worker` has timed.
     pub(crate) fn after_poll(self, worker: u16, was_long: bool) -> Self {
         debug_assert!(worker < INDEX);
+        if self.has_class() {
+            return self.moved(worker);
+        }
         let record = self.0 >> BITS;
         let record = if was_long { HIGHEST.min(record + 1) } else { record.saturating_sub(1) };
         Home(worker | record << BITS)
@@ -84,6 +137,23 @@ mod tests {
         ] {
             assert_eq!(after(polls).is_long(), is_long, "{polls:?}");
         }
+    }
+
+    #[test]
+    fn a_class_outlives_all_polls() {
+        for (class, is_long) in [(Class::Bulk, true), (Class::Latency, false)] {
+            let new = Home::of_class(class);
+            assert_eq!((new.worker(), new.class(), new.is_long()), (None, class, is_long));
+            for polls in [&[] as &[bool], &[false], &[true; 3], &[true, false]] {
+                let home = polls.iter().fold(new.moved(3), |home, &long| home.after_poll(7, long));
+                let place = if polls.is_empty() { 3 } else { 7 };
+                assert_eq!((home.worker(), home.class()), (Some(place), class));
+                assert_eq!((home.is_long(), home.is_bulk()), (is_long, is_long));
+                assert!(home.index_if_plain() > usize::from(INDEX));
+            }
+        }
+        assert_eq!(Home::of_class(Class::Normal), Home::NONE);
+        assert_eq!(after(&[true; 3]).moved(5), Home(5));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::engine::scheduler::slots::SleepHooks;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::clock;
 use crate::engine::task::Polled;
+use crate::engine::task::class::Class;
 use crate::engine::task::header::{Hot, Runner};
 
 impl Worker {
@@ -54,11 +55,13 @@ impl Worker {
         }
         let since = self.own.flags.is_timed().then(clock::now);
         let before = task.home();
+        // Until the task says otherwise.
+        self.class.set(Class::Normal);
         self.poll(task, |task| {
             // Not if the task has blocked in place.
             let Some(since) = since.filter(|_| self.own.flags.is_timed()) else { return };
             let was_long = clock::now().saturating_duration_since(since) >= LONG_FROM;
-            if before.worker().is_none() {
+            if before.worker().is_none() && before.class() == Class::Normal {
                 self.shared.long_types.first_poll(task.future_type(), was_long);
             }
             task.set_home(before.after_poll(self.home_worker(), was_long));

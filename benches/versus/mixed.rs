@@ -89,6 +89,9 @@ pub(crate) fn contests(workers: usize) -> Vec<Contest> {
         echo("messages_8ms", Echo { how: How::Messages, ..millis(8) }, SLICE, MESSAGES),
         echo("spawned_1ms", Echo { how: How::Spawned, ..millis(1) }, SLICE, none),
         echo("spawned_8ms", Echo { how: How::Spawned, ..millis(8) }, SLICE, none),
+        echo("spawned_100ms", Echo { how: How::Spawned, ..millis(100) }, SLICE, none),
+        echo("declared_8ms", Echo { how: How::Declared, ..millis(8) }, SLICE, none),
+        echo("declared_100ms", Echo { how: How::Declared, ..millis(100) }, SLICE, none),
         heavy_requests("mixed_heavy_requests_1ms", workers, Duration::from_millis(1), none),
         heavy_requests(
             "mixed_heavy_requests",

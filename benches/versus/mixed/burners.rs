@@ -26,6 +26,8 @@ pub(crate) enum How {
     Messages,
     /// They spawn a task that computes, and wait for its end.
     Spawned,
+    /// The same, and they say beforehand that the task may wait.
+    Declared,
 }
 
 /// The burners of one runtime. They wait until they are lit; dropping this ends them.
@@ -181,12 +183,13 @@ async fn burner<R: Host>(
             let work = match shared.how {
                 How::InPlace => R::in_place(move || compute(burn)).await,
                 How::Spawned => spawner.spawn(async move { compute(burn) }).await,
+                How::Declared => R::spawn_bulk(spawner, async move { compute(burn) }).await,
                 How::Yielding | How::Messages => compute(burn),
             };
             counts.add(work);
             match &mut partner {
                 Some(partner) => partner.computes(burn).await,
-                None if shared.how == How::Spawned => {}
+                None if matches!(shared.how, How::Spawned | How::Declared) => {}
                 None => R::yield_now().await,
             }
         }

@@ -1,6 +1,6 @@
 //! What the mixed load needs of a runtime beside sockets and a yield.
 
-use crate::runtimes::{Liten, Smol, Tokio};
+use crate::runtimes::{Liten, Smol, Spawner, Tokio};
 use crate::sockets::Sockets;
 use crate::yields::Yield;
 use std::future::Future;
@@ -13,6 +13,14 @@ pub(crate) trait Host: Sockets + Yield {
     fn in_place<T: Send + 'static>(
         work: impl FnOnce() -> T + Send + 'static,
     ) -> impl Future<Output = T> + Send;
+
+    /// Spawns what may wait, in the way the runtime has for it, and waits for its end.
+    fn spawn_bulk<T: Send + 'static>(
+        spawner: Self::Spawner,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> impl Future<Output = T> + Send {
+        spawner.spawn(work)
+    }
 }
 
 impl Host for Liten {
@@ -20,6 +28,13 @@ impl Host for Liten {
 
     async fn in_place<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
         liten::task::block_in_place(work)
+    }
+
+    async fn spawn_bulk<T: Send + 'static>(
+        _: Self::Spawner,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> T {
+        liten::task::spawn_bulk(work).await.expect("it does not panic")
     }
 }
 

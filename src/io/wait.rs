@@ -80,7 +80,9 @@ pub fn write(to: &mut (impl Write + Waitable), bytes: &[u8]) -> io::Result<usize
         .unwrap_or_else(|| patiently(to, PollFlags::POLLOUT, Ending::Ignored, |to| to.write(bytes)))
 }
 
-/// Writes all that follows the first `written` bytes, as a blocking write does, and counts it.
+/// Writes all that follows the first `written` bytes, as a blocking write does, and counts it. Bytes that can
+/// never be written, because they are too long for one message of a socket, count too: the caller would try
+/// them for ever.
 ///
 /// # Errors
 ///
@@ -91,9 +93,15 @@ pub fn write_all(
     written: &mut usize,
 ) -> io::Result<()> {
     while *written < bytes.len() {
-        match write(to, &bytes[*written..])? {
-            0 => return Err(ErrorKind::WriteZero.into()),
-            count => *written += count,
+        match write(to, &bytes[*written..]) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(count) => *written += count,
+            Err(error) => {
+                if error.raw_os_error() == Some(Errno::EMSGSIZE as i32) {
+                    *written = bytes.len();
+                }
+                return Err(error);
+            }
         }
     }
     Ok(())

@@ -35,6 +35,8 @@ pub(crate) struct Shared {
     pub(super) threads: Threads,
     pub(super) watchdog: WatchdogFlags,
     pub(super) long_types: LongTypes,
+    /// Tasks of a class have been spawned: see worker/classes.rs.
+    pub(super) has_classes: AtomicBool,
     /// Set before the first task is spawned, or never.
     pub(super) task_hooks: OnceLock<TaskHooks>,
     /// Set before the first thread starts, or never.
@@ -58,6 +60,7 @@ impl Shared {
             threads: Threads::new(),
             watchdog: WatchdogFlags::new(),
             long_types: LongTypes::new(),
+            has_classes: AtomicBool::new(false),
             task_hooks: OnceLock::new(),
             quiescence: OnceLock::new(),
             foreign: ForeignTasks::new(),

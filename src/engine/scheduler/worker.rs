@@ -65,7 +65,7 @@ pub(crate) struct Worker {
     probe: Option<Box<dyn WorkerProbe>>,
     /// From this number on, a spawn has more to do than to queue a task.
     next_spawn: Cell<u64>,
-    /// Of the task that runs, if classes have been seen here: what it spawns has the same.
+    /// Of the task that runs: what it spawns has the same.
     class: Cell<Class>,
 }
 
@@ -139,7 +139,7 @@ impl Worker {
         let since = self.busy_since.replace(now);
         self.report_sleep(since, now);
         self.policy.end_sleep();
-        self.set_timed(self.shared.watchdog.polls_are_long());
+        self.look_for_long_tasks();
     }
 
     /// The task that runs has blocked the thread in place, and goes on.
@@ -263,6 +263,7 @@ impl Worker {
     fn note_classes(&self) {
         self.own.flags.set_has_classes();
         self.ask_next_spawn();
+        self.shared.note_classes();
     }
 
     /// A task was woken on this thread.
@@ -435,6 +436,15 @@ impl Worker {
         self.own.flags.set_observed(probe.is_on());
         self.ask_next_spawn();
         Some(result)
+    }
+
+    /// Finds out whether some tasks may be long: whether the watchdog has polls timed, and whether tasks of a
+    /// class have been spawned anywhere.
+    fn look_for_long_tasks(&self) {
+        if self.shared.has_classes() {
+            self.own.flags.set_has_classes();
+        }
+        self.set_timed(self.shared.watchdog.polls_are_long());
     }
 
     /// While polls are timed, or tasks have classes, each spawn asks whether the task is long.

@@ -9,14 +9,17 @@
 ///
 /// | class | while other tasks are ready |
 /// |---|---|
-/// | `Latency` | its turn comes in the order in which tasks became ready, however long its polls are |
+/// | `Latency` | its turn comes in the order in which tasks became ready, also if its polls are long |
 /// | `Normal` | the same while its polls are short; a task whose polls are long is treated as `Bulk` |
 /// | `Bulk` | it waits until nothing else is ready on its worker, but for a share that it always gets |
 ///
-/// The share: if other tasks never run out on a worker, and `n` tasks wait there that are `Bulk` or have
-/// yielded, each of these is polled once in `512 + 2 × n` polls at the latest. While all workers are in long
-/// polls, another thread helps with the tasks that are ready, and leaves `Bulk` ones to the workers. With a
-/// CPU quota, `Bulk` tasks are among those that wait when it is nearly used up.
+/// A task of any class that [yields](crate::task::yield_now) lets ready tasks go first, too. The bound on the
+/// polls between two polls of a task, which the [module](crate::task#fairness) names, is true of all classes:
+/// that is the share of `Bulk` tasks.
+///
+/// While all workers are in long polls, another thread helps with the tasks that are ready, and leaves `Bulk`
+/// ones to the workers for tens of milliseconds and more. So do not block a worker's thread until a `Bulk`
+/// task has run. With a CPU quota, `Bulk` tasks are among those that wait when it is nearly used up.
 ///
 /// # Which tasks have a class
 ///

@@ -25,16 +25,23 @@ pub fn write(to: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
     uninterrupted(|| to.write(bytes))
 }
 
-/// Writes all that follows the first `written` bytes, and counts it.
+/// Writes all that follows the first `written` bytes, and counts it. Bytes that can never be written, such as
+/// those for a console that are no UTF-8, count too: the caller would try them for ever.
 ///
 /// # Errors
 ///
 /// As [`write`]; [`WriteZero`](ErrorKind::WriteZero) if a write takes nothing.
 pub fn write_all(to: &mut impl Write, bytes: &[u8], written: &mut usize) -> io::Result<()> {
     while *written < bytes.len() {
-        match write(to, &bytes[*written..])? {
-            0 => return Err(ErrorKind::WriteZero.into()),
-            count => *written += count,
+        match write(to, &bytes[*written..]) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(count) => *written += count,
+            Err(error) => {
+                if error.kind() == ErrorKind::InvalidData {
+                    *written = bytes.len();
+                }
+                return Err(error);
+            }
         }
     }
     Ok(())

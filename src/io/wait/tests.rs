@@ -1,8 +1,10 @@
 use super::{Waitable, flush, read, write, write_all};
+use nix::errno::Errno;
 use std::cell::Cell;
+use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::os::unix::thread::JoinHandleExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -51,6 +53,16 @@ impl Write for Moody {
     fn flush(&mut self) -> io::Result<()> {
         self.fail()
     }
+}
+
+/// A message that no socket takes would be tried for ever.
+#[test]
+fn what_can_never_be_written_counts_as_written() {
+    let (socket, _other) = UnixDatagram::pair().unwrap();
+    let mut socket = File::from(OwnedFd::from(socket));
+    let (bytes, mut written) = (vec![1; 64 << 20], 0);
+    let error = write_all(&mut socket, &bytes, &mut written).unwrap_err();
+    assert_eq!((error.raw_os_error(), written), (Some(Errno::EMSGSIZE as i32), bytes.len()));
 }
 
 /// Each call is made once for each of these, and once more.

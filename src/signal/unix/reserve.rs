@@ -8,10 +8,17 @@
 //! and a process may have many.
 //!
 //! A forked child shares the sockets of the pair with its parent, and would read the parent's bytes. So a
-//! process takes no pair that another one has opened.
+//! process takes no pair that another one has opened. It does not close that either: what the child has done
+//! to its descriptors since the fork is not known, and the numbers may belong to others by now.
+//!
+//! The fork may come while another thread of the parent has the lock, which the child then never gets. The
+//! thread that makes a runtime therefore leaves the reserve alone when the lock is taken: the other one fills
+//! it.
 
+use crate::engine::sync_shim::lock_unless_lost;
 use parking_lot::Mutex;
 use std::io;
+use std::mem;
 use std::os::unix::net::UnixStream;
 use std::process;
 
@@ -22,9 +29,10 @@ static RESERVE: Mutex<Option<(u32, Pair)>> = Mutex::new(None);
 
 /// Keeps a pair ready. Where the system refuses one, the next runtime tries again.
 pub(crate) fn keep_pair() {
-    let mut reserve = RESERVE.lock();
+    let Some(mut reserve) = RESERVE.try_lock() else { return };
     let home = process::id();
     if reserve.as_ref().is_none_or(|(opened_by, _)| *opened_by != home) {
+        mem::forget(reserve.take());
         *reserve = open().ok().map(|pair| (home, pair));
     }
 }
@@ -36,7 +44,8 @@ pub(crate) fn keep_pair() {
 /// The system's, if there is none in reserve either.
 pub(super) fn pair() -> io::Result<Pair> {
     open().or_else(|error| {
-        let kept = RESERVE.lock().take_if(|(opened_by, _)| *opened_by == process::id());
+        let kept = lock_unless_lost(|| RESERVE.try_lock())
+            .and_then(|mut reserve| reserve.take_if(|(opened_by, _)| *opened_by == process::id()));
         kept.map(|(_, pair)| pair).ok_or(error)
     })
 }

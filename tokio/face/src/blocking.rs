@@ -61,7 +61,6 @@ impl Reads for io::Stdin {
 /// Under one lock, so that no other thread writes into the middle, also while this one waits for room.
 macro_rules! output {
     ($($stream:ty)*) => {$(
-        #[cfg(unix)]
         impl Writes for $stream {
             fn write_all_waiting(&mut self, bytes: &[u8], written: &mut usize) -> io::Result<()> {
                 wait::write_all(&mut self.lock(), bytes, written)
@@ -80,16 +79,5 @@ output!(io::Stdout io::Stderr);
 impl<T: Read> Reads for T {
     fn read_waiting(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         wait::read(self, buf)
-    }
-}
-
-#[cfg(not(unix))]
-impl<T: Write> Writes for T {
-    fn write_all_waiting(&mut self, bytes: &[u8], written: &mut usize) -> io::Result<()> {
-        wait::write_all(self, bytes, written)
-    }
-
-    fn flush_waiting(&mut self) -> io::Result<()> {
-        self.flush()
     }
 }

@@ -135,6 +135,23 @@ const EDITS: &[Edit] = &[
         // What an error has left is written by the next call.
         self.buf.drain(..written);\n",
     },
+    Edit {
+        path: "src/process/windows.rs",
+        from: "#[derive(Debug)]\npub(crate) struct ChildStdio {",
+        to: None,
+        with: "impl crate::blocking::Writes for ArcFile {
+    fn write_all_waiting(&mut self, bytes: &[u8], written: &mut usize) -> io::Result<()> {
+        liten::io::wait::write_all(self, bytes, written)
+    }
+
+    fn flush_waiting(&mut self) -> io::Result<()> {
+        liten::io::wait::flush(self)
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct ChildStdio {",
+    },
     // Of task dumps the half that a program calls is tokio's: what it asks of the runtime is liten's.
     Edit {
         path: "src/runtime/task/trace/mod.rs",

@@ -2,11 +2,11 @@
 //!
 //! A class is a part of the task's home. With it the home never equals the plain index of a worker. So a
 //! worker that is about to poll such a task notices it without another comparison. From then on it asks for
-//! the class at each poll, wake and spawn. Programs without classes pay nothing. A worker that wakes a `Bulk`
-//! task before it has polled or spawned a task of a class takes it for a short one, once.
+//! the class at each poll, wake and spawn. The other workers do so from their next fair turn or sleep on;
+//! until then they take a `Bulk` task that they wake for a short one. Programs without classes pay nothing.
 //!
 //! A task has the class of the task that spawns it, if a worker polls that one. What is spawned by other
-//! threads, or while a worker blocks in place, has none.
+//! threads, between two polls, or while a worker blocks in place, has none.
 //!
 //! Rejected: named groups with weights. A weight promises shares of time, and there is one deque for all
 //! `Bulk` tasks. Each group would need its own, and each worker an account of the time that its polls take.
@@ -16,6 +16,7 @@ use super::Worker;
 use crate::engine::scheduler::enqueue::{OutsideReason, Role, with_role};
 use crate::engine::scheduler::shared::Shared;
 use crate::engine::sync_shim::Arc;
+use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::task::JoinHandle;
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::class::Class;
@@ -25,6 +26,19 @@ use crate::engine::task::origin::Origin;
 use std::future::Future;
 
 impl Shared {
+    pub(super) fn has_classes(&self) -> bool {
+        // Ordering: Relaxed, a late answer puts a task into the wrong queue, and no task is lost.
+        self.has_classes.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn note_classes(&self) {
+        // Ordering: Relaxed, see `has_classes`. Mostly it is set, and a store would take the line from the
+        // workers that read it.
+        if !self.has_classes() {
+            self.has_classes.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// As [`Shared::spawn`], with a class for the task.
     pub(crate) fn spawn_in_class<F>(
         self: &Arc<Self>,
@@ -43,7 +57,10 @@ impl Shared {
                 worker.spawned_in_class(hot)
             }
             // As a wake, which asks whether the task is long.
-            _ => self.spawned_outside_as(hot, OutsideReason::Woken),
+            _ => {
+                self.note_classes();
+                self.spawned_outside_as(hot, OutsideReason::Woken);
+            }
         });
         join
     }

@@ -222,7 +222,7 @@ impl Worker {
         let now = clock::now();
         let has_slept = self.policy.begin_fair_turn(self.count_busy(now));
         self.report_fair_turn(now);
-        self.set_timed(self.shared.watchdog.polls_are_long());
+        self.look_for_long_tasks();
         if self.policy.offers(now) && self.shared.size.has_helpers() {
             thread::yield_now();
         }

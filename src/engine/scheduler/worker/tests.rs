@@ -12,8 +12,10 @@ use crate::engine::scheduler::probe::{AfterReport, Probe, TaskEvent, WorkerProbe
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::cell::new_send_task;
+use crate::engine::task::class::Class;
 use crate::engine::task::followed::Delay;
 use crate::engine::task::header::{FutureType, Hot, Runner};
+use crate::engine::task::home::Home;
 use crate::engine::task::{Polled, RunningTask, TaskId};
 use std::future::ready;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -479,6 +481,41 @@ fn a_woken_task_whose_polls_are_long_lets_ready_ones_run_first() {
     worker.run(worker.take_next().expect("it was woken"));
     let (task, is_sent_to_all) = woken_outside(&shared, &waker);
     assert!(!is_sent_to_all);
+    shared.cancel(task);
+}
+
+/// The worker has seen no class before: it hears of them at a fair turn or after a sleep.
+#[test]
+fn a_bulk_task_that_another_worker_has_polled_lets_ready_ones_run_first() {
+    let (shared, worker) = alone();
+    for (class, is_first) in [(Class::Bulk, false), (Class::Latency, true), (Class::Normal, true)] {
+        let task = new_task(&shared);
+        task.set_home(Home::of_class(class));
+        shared.note_classes();
+        worker.look_for_long_tasks();
+        let id = task.identity().id();
+        worker.woken(task);
+        worker.spawned(new_task(&shared));
+        let order = [(); 2].map(|()| worker.next_task().expect("two are queued"));
+        assert_eq!(order[0].identity().id() == id, is_first, "{class:?}");
+        order.into_iter().for_each(|task| shared.cancel(task));
+    }
+}
+
+#[test]
+fn what_is_spawned_between_two_polls_has_no_class() {
+    let (shared, worker) = alone();
+    let (mut task, _) = new_computing(&shared);
+    task.set_home(Home::of_class(Class::Bulk));
+    for _ in 0..2 {
+        worker.run(task);
+        let next = new_task(&shared);
+        let id = next.identity().id();
+        worker.spawned(next);
+        task = worker.next_task().expect("it was spawned");
+        assert!(task.identity().id() == id && task.home().class() == Class::Normal);
+        task.set_home(Home::of_class(Class::Latency));
+    }
     shared.cancel(task);
 }
 

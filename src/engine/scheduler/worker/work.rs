@@ -55,8 +55,6 @@ impl Worker {
         }
         let since = self.own.flags.is_timed().then(clock::now);
         let before = task.home();
-        // Until the task says otherwise.
-        self.class.set(Class::Normal);
         self.poll(task, |task| {
             // Not if the task has blocked in place.
             let Some(since) = since.filter(|_| self.own.flags.is_timed()) else { return };
@@ -85,10 +83,20 @@ impl Worker {
         } else {
             self.poll(task, |_| ())
         };
+        if self.own.flags.is_any_set() {
+            self.end_flagged(polled);
+        }
+        self.own.slot.running.end();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end_flagged(&self, polled: Polled) {
+        // What hooks and foreign wakers spawn between two polls has no class.
+        self.class.set(Class::Normal);
         if self.own.flags.is_observed() {
             self.report_poll_end(polled);
         }
-        self.own.slot.running.end();
     }
 
     /// As [`Worker::run`], without the end. Calls `polled_once` after the poll.

@@ -3,10 +3,31 @@
 //! A thread takes memory while it starts or begins to wait. Where that memory lies, and so where
 //! the program's own lies, would depend on whether the run had begun already. So the run begins
 //! when the others are at rest.
+//!
+//! That is not enough where threads share memory to allocate from. The first thread and that of the
+//! test run at the same time for a while, and what lies free afterwards depends on which of the two
+//! was faster. The C library lets threads share when there are more than eight per processor. So
+//! each thread of a run gets an arena of its own.
 
 use std::io::Write as _;
 
 use crate::real;
+
+/// The most arenas. More threads than that share; each arena takes 64 MiB of addresses, and memory
+/// as it is used.
+#[cfg(target_env = "gnu")]
+const ARENAS: i32 = 4096;
+
+/// Lets each thread that is created from now on allocate from memory of its own.
+#[cfg(target_env = "gnu")]
+pub(crate) fn separate() {
+    // SAFETY: the call takes numbers.
+    unsafe { libc::mallopt(libc::M_ARENA_MAX, ARENAS) };
+}
+
+/// Other C libraries know no arenas.
+#[cfg(not(target_env = "gnu"))]
+pub(crate) fn separate() {}
 
 /// Waits until each of the threads with these numbers sleeps in the kernel.
 ///

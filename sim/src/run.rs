@@ -105,6 +105,7 @@ pub(crate) fn begin(
     };
     let calm =
         env::var("LITEN_SIM_CALM").map_or_else(|_| BTreeSet::new(), |list| calm_kinds(&list));
+    asleep::separate();
     let watching = watch::start(report).expect("liten-sim: start the watching thread");
     interpose::thread::prepare();
     baton::prepare();

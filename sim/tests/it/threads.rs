@@ -204,3 +204,33 @@ fn a_wake_is_not_spent_on_a_wait_that_is_over_already() {
         });
     });
 }
+
+/// Where the threads of libtest had been faster or slower before the run, memory that they shared
+/// with threads of the run was different.
+#[cfg(target_env = "gnu")]
+fn allocate_from_memory_of_their_own() {
+    const THREADS: usize = 40;
+    /// What the C library reserves for one arena, and at a multiple of which it lies.
+    const ARENA: usize = 64 << 20;
+    let all_have = Arc::new(Barrier::new(THREADS));
+    let threads: Vec<_> = (0..THREADS)
+        .map(|_| {
+            let all_have = all_have.clone();
+            thread::spawn(move || {
+                let memory = Box::new([0_u8; 100]);
+                all_have.wait();
+                std::ptr::from_ref(&*memory).addr() / ARENA
+            })
+        })
+        .collect();
+    let mut arenas: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    arenas.sort_unstable();
+    arenas.dedup();
+    assert_eq!(arenas.len(), THREADS);
+}
+
+#[cfg(target_env = "gnu")]
+#[test]
+fn they_allocate_from_memory_of_their_own() {
+    check(2, |sim| sim.client("program", allocate_from_memory_of_their_own));
+}

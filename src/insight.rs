@@ -189,7 +189,7 @@ mod waits;
 mod worker_info;
 
 pub use crate::primitive_kind::PrimitiveKind;
-pub use await_tree::{AwaitNode, AwaitTree, AwaitTreeError};
+pub use await_tree::{AwaitNode, AwaitProfile, AwaitTree, AwaitTreeError};
 pub use deadlocked_task::DeadlockedTask;
 pub use dump::Dump;
 pub use event::{Event, EventKind, PollOutcome};

@@ -65,6 +65,8 @@
 //! ```
 
 mod async_source;
+#[cfg(all(unix, any(feature = "net", feature = "tokio-name")))]
+pub(crate) mod backlog;
 #[cfg(feature = "futures-io")]
 mod copy;
 #[cfg(feature = "futures-io")]
@@ -79,6 +81,8 @@ mod futures_io;
 mod handle;
 mod interest;
 mod registered;
+#[cfg(any(feature = "futures-io", feature = "tokio-name"))]
+mod stdin;
 #[cfg(feature = "futures-io")]
 mod stdio;
 #[cfg(any(feature = "tokio-io", feature = "hyper"))]
@@ -91,6 +95,9 @@ pub mod wait;
 
 pub use self::async_source::Async;
 pub(crate) use self::async_source::{current_driver, driver_for};
+#[cfg(all(unix, any(feature = "net", feature = "tokio-name")))]
+#[doc(hidden)]
+pub use self::backlog::connect_patiently;
 #[cfg(unix)]
 pub use self::fd::Fd;
 #[cfg(feature = "futures-io")]
@@ -99,12 +106,16 @@ pub use self::interest::Interest;
 #[doc(hidden)]
 pub use self::registered::Registered;
 pub(crate) use self::registered::charged;
+#[cfg(all(feature = "tokio-name", not(feature = "futures-io")))]
+#[doc(hidden)]
+pub use self::stdin::{Stdin, stdin};
 #[cfg(feature = "futures-io")]
 #[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]
 pub use self::{
     copy::{copy, copy_bidirectional, copy_buf},
     duplex::{DuplexStream, duplex},
-    stdio::{Stderr, Stdin, Stdout, stderr, stdin, stdout},
+    stdin::{Stdin, stdin},
+    stdio::{Stderr, Stdout, stderr, stdout},
     void::{Empty, Repeat, Sink, empty, repeat, sink},
 };
 pub use crate::engine::driver::readiness::Ready;

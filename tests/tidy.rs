@@ -301,7 +301,7 @@ const THREADS: Confined = Confined {
     homes: &[
         ("src/engine/blocking.rs", "the pool for blocking calls"),
         ("src/engine/scheduler/threads.rs", "workers come and go"),
-        ("src/io/stdio/input.rs", "reads a terminal, which may last for ever"),
+        ("src/io/stdin.rs", "reads a terminal, which may last for ever"),
         ("src/runtime/tokio_context.rs", "a trial, before tokio panics over the lack of one"),
         ("src/insight/await_tree/symbols.rs", "gives memory back after some seconds"),
         ("src/process/windows.rs", "waits for a child, which nothing can interrupt"),
@@ -413,7 +413,7 @@ const CFG: Confined = Confined {
             "src/net.rs",
             "what each system's sockets can do, a file per system; a line per family of traits",
         ),
-        ("src/io/stdio/input.rs", "the descriptor itself, in a forked child"),
+        ("src/io/stdin.rs", "the descriptor itself, in a forked child"),
         (
             "src/io/interest.rs",
             "urgent data, which the poller tells apart on Linux and Android only",

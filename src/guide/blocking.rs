@@ -18,6 +18,7 @@
 //! | blocks now and then in the middle of a task | in [`block_in_place`](crate::task::block_in_place) |
 //! | shares out work that borrows | in [`task::scope`](crate::task::scope) |
 //! | computes for long, in small steps | in a task that calls [`yield_now`](crate::task::yield_now) |
+//! | computes, and is no hurry | in a task of [`Class::Bulk`](crate::task::Class) |
 //! | blocks for ever (a thread that reads a device) | on a `std::thread` of its own |
 //!
 //! ```

@@ -2,10 +2,12 @@
 
 mod frames;
 mod freed_memory;
+mod profile;
 mod symbols;
 mod traced;
 
 use self::frames::Frame;
+pub use self::profile::AwaitProfile;
 use self::symbols::Symbols;
 use self::traced::{Answer, Request, Traced};
 use super::task_list::TaskList;
@@ -13,7 +15,7 @@ use crate::engine::task::{Polled, TaskId, current};
 use crate::impls::impl_error;
 use crate::observe::simulation::SimulatedRoot;
 use crate::runtime::Handle;
-use crate::short::{end, short};
+use crate::short::short;
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
@@ -393,13 +395,7 @@ impl AwaitNode {
     }
 
     fn fmt_at(&self, depth: usize, f: &mut impl fmt::Write) -> fmt::Result {
-        write!(f, "{:1$}{2}", "", 2 * depth, short(self.frame.short()))?;
-        if let Some(file) = self.frame.short_file() {
-            write!(f, " at {}", end(file))?;
-            if let Some(line) = self.frame.line {
-                write!(f, ":{line}")?;
-            }
-        }
+        write!(f, "{:1$}{2}", "", 2 * depth, self.frame)?;
         match self.wakers {
             0 | 1 => writeln!(f)?,
             wakers => writeln!(f, " ({wakers} times)")?,

@@ -1,12 +1,9 @@
 //! The standard streams of the process, where reading and writing may block for as long as a user takes.
 //!
 //! Each write to standard output or error is a job on the blocking pool. Standard input has a thread of its
-//! own (`input`). All three wait where the stream is in non-blocking mode (`wait`).
+//! own (`stdin`). All three wait where the stream is in non-blocking mode (`wait`).
 
 mod futures_io;
-mod input;
-
-pub use self::input::{Stdin, stdin};
 
 use crate::engine::task::JoinHandle;
 use crate::impls::impl_debug;
@@ -112,11 +109,13 @@ struct Output {
     /// The last write has failed. Its bytes were accepted, so `Ok` from a flush would be wrong, and what is
     /// written next comes behind them.
     has_failed: bool,
+    /// Such bytes are gone, because no thread has taken the job that was to write them.
+    has_lost: bool,
 }
 
 impl Output {
     fn new(write: fn(&[u8], &mut usize) -> io::Result<()>) -> Self {
-        Self { write, job: None, last: (Vec::new(), 0), has_failed: false }
+        Self { write, job: None, last: (Vec::new(), 0), has_failed: false, has_lost: false }
     }
 
     fn poll_write(&mut self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
@@ -141,15 +140,19 @@ impl Output {
 
     /// Ready when nothing is on its way. Tries a write that has failed once more.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.has_lost {
+            return Poll::Ready(Err(io::Error::other("bytes that were accepted before are lost")));
+        }
         if mem::take(&mut self.has_failed) {
             let last = mem::take(&mut self.last);
-            self.start(last)?;
+            self.start(last).inspect_err(|_| self.has_lost = true)?;
         }
         let Some(job) = &mut self.job else {
             return Poll::Ready(Ok(()));
         };
         let ended = ready!(Pin::new(job).poll(cx));
         self.job = None;
+        let ended = ended.inspect_err(|_| self.has_lost = true);
         let (result, last) = ended.map_err(io::Error::other)?;
         (self.last, self.has_failed) = (last, result.is_err());
         Poll::Ready(result)

@@ -70,6 +70,22 @@ pub fn read(source: &mut (impl Read + Waitable), buf: &mut [u8]) -> io::Result<u
     }
 }
 
+/// As [`read`], of a descriptor in whatever mode: no call waits in the system, so that the end of the runtime
+/// ends each wait. For what has no buffer of its own, because `poll` knows nothing of the bytes in one.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_when_ready(source: &mut (impl Read + Waitable), buf: &mut [u8]) -> io::Result<usize> {
+    let wanted = PollFlags::POLLIN;
+    match wait(Some(source.as_fd()), wanted, Ending::Ignored, PollTimeout::ZERO)? {
+        true => read(source, buf),
+        false => {
+            told_of_the_end(|ending| patiently(source, wanted, ending, |source| source.read(buf)))
+        }
+    }
+}
+
 /// Writes some bytes, as a blocking write does.
 ///
 /// # Errors

@@ -9,7 +9,6 @@
 //! path takes one for such a name if its first byte is zero, as in `"\0name"`. Other systems have no such
 //! names.
 
-mod backlog;
 mod credentials;
 mod datagram;
 mod listener;

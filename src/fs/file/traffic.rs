@@ -143,7 +143,7 @@ impl Shared {
     }
 
     fn read(&self, limit: usize) -> io::Result<()> {
-        self.buffers.lock().ahead.fill(limit, |room| wait::read(&mut &self.std, room))
+        self.buffers.lock().ahead.fill(limit, |room| wait::read_when_ready(&mut &self.std, room))
     }
 
     /// Writes what is to be written; keeps what it cannot write.

@@ -1,6 +1,8 @@
 //! The functions on a stack that belong to a task. Pure.
 
 use super::traced::{BASE, BASE_FILE, NOTING, NOTING_FILES};
+use crate::short::{end, short};
+use std::fmt;
 
 /// How many functions one way through the tree has at most, without those that stand for what is left out. A
 /// page writes, formats and drops a tree recursively, on a thread with a stack of 2 MiB, and indents each
@@ -42,6 +44,20 @@ fn leave_out_the_middle(frames: &mut Vec<Frame>) {
     if frames.len() > MOST_ON_A_WAY {
         let end = frames.len() - MOST_ON_A_WAY / 2;
         frames.splice(MOST_ON_A_WAY / 2..end, [Frame::left_out()]);
+    }
+}
+
+/// The name and the place.
+impl fmt::Display for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", short(self.short()))?;
+        if let Some(file) = self.short_file() {
+            write!(f, " at {}", end(file))?;
+            if let Some(line) = self.line {
+                write!(f, ":{line}")?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -36,25 +36,34 @@ function duration(ms) {
   return `${(ms / 3600000).toFixed(1)} h`;
 }
 
-// The head of a column that the program can sort by.
-function sorter(title, column) {
-  const arrow = sort === column ? " ▲" : sort === `-${column}` ? " ▼" : "";
-  return element("button", { type: "button", "data-sort": column, title: "sort by this" }, title + arrow);
+const orders = { "": "none", "▲": "ascending", "▼": "descending" };
+const arrow = (column) => (sort === column ? "▲" : sort === `-${column}` ? "▼" : "");
+
+// The head of a column. The program can sort by those that it has a name for.
+function head([title, kind, , column]) {
+  if (column === undefined) return element("th", { class: kind, scope: "col" }, title);
+  const button = element("button", { type: "button", "data-sort": column, title: "sort by this" },
+    `${title} ${arrow(column)}`.trim());
+  return element("th", { class: kind, scope: "col", "aria-sort": orders[arrow(column)] }, button);
 }
 
-// Columns: [title, class, value of a row, what the program calls it if it can sort by it].
-function table(columns, rows, mark) {
-  const head = columns.map(([title, kind, , column]) =>
-    element("th", { class: kind }, column === undefined ? title : sorter(title, column)));
-  const body = rows.map((row) => {
-    const cells = columns.map(([, kind, value]) => {
-      const shown = value(row);
-      return element("td", { class: kind }, shown instanceof Node ? shown : String(shown ?? ""));
-    });
+// Columns: [title, class, value of a row, what the program calls it if it can sort by it]. One of them stands if a
+// row has something there, or the table is sorted by it.
+function table(all, rows, mark) {
+  const values = rows.map((row) => all.map(([, , value]) => {
+    const shown = value(row);
+    return shown instanceof Node ? shown : String(shown ?? "");
+  }));
+  const stands = all.map(([, , , column], index) =>
+    (column !== undefined && arrow(column) !== "") || values.some((row) => row[index] !== ""));
+  const ofStanding = (list) => list.filter((_, index) => stands[index]);
+  const columns = ofStanding(all);
+  const body = rows.map((row, number) => {
+    const cells = ofStanding(values[number]).map((shown, index) => element("td", { class: columns[index][1] }, shown));
     return element("tr", { class: mark?.(row) ? "bad" : "" }, ...cells);
   });
   const made = element("table", {},
-    element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body));
+    element("thead", {}, element("tr", {}, ...columns.map(head))), element("tbody", {}, ...body));
   return element("div", { class: "scroll" }, made);
 }
 
@@ -72,8 +81,16 @@ function numbers(pairs) {
   return element("dl", { class: "numbers" }, ...rows);
 }
 
+// Sentences that are the same stand once, with their number.
+function grouped(texts) {
+  const times = new Map();
+  for (const text of texts) times.set(text, (times.get(text) ?? 0) + 1);
+  return [...times].map(([text, number]) => (number === 1 ? text : `${text} (${count(number)} times)`));
+}
+
 function findings(runtime) {
-  const sentences = runtime.findings.map((finding) => element("li", {}, finding.text));
+  const texts = grouped(runtime.findings.map((finding) => finding.text));
+  const sentences = texts.map((text) => element("li", {}, text));
   if (sentences.length === 0) {
     sentences.push(element("li", { class: "good" },
       `nothing is wrong that a dump shows; ${runtime.not_looked_at}`));
@@ -91,9 +108,9 @@ function workers(runtime, seconds) {
     ["worker", "number", (worker) => worker.index],
     ["state", "", (worker) => worker.state],
     ["polls/s", "number", rate],
-    ["stolen", "number", (worker) => count(worker.stolen)],
-    ["injected", "number", (worker) => count(worker.injected)],
-    ["parks", "number", (worker) => count(worker.parks)],
+    ["stolen", "number minor", (worker) => count(worker.stolen)],
+    ["injected", "number minor", (worker) => count(worker.injected)],
+    ["parks", "number minor", (worker) => count(worker.parks)],
     ["in this poll", "number", (worker) => duration(worker.poll_ms)],
     ["task", "number", (worker) => worker.task?.id],
     ["name", "", (worker) => worker.task_name],
@@ -185,9 +202,9 @@ function places(runtime, live, lately) {
     ["ready", "number", (place) => number(place.ready)],
     ["waiting", "number", (place) => number(place.waiting)],
     ["for ever", "number", (place) => place.stuck || ""],
-    ["bytes in all", "number", (place) => place.bytes == null ? "" : count(place.bytes)],
-    ["bytes each", "number", (place) => place.future_size == null ? "" : count(place.future_size)],
-    ["type of the future", "type", (place) => place.type_name],
+    ["bytes in all", "number minor", (place) => place.bytes == null ? "" : count(place.bytes)],
+    ["bytes each", "number minor", (place) => place.future_size == null ? "" : count(place.future_size)],
+    ["type of the future", "type minor", (place) => place.type_name],
   ];
   const title = "By place of the spawn";
   const note = lately ? `the last ${lately.seconds.toFixed(0)} s, and the tasks that are alive` : "";
@@ -218,14 +235,16 @@ function tasks(runtime) {
     ["state", "", (task) => element("span", { class: task.state }, task.state + forEver(task)), "state"],
     ["waits for", "", (task) => task.waits_for.map((wait) => wait.text).join("; ")],
     ["for at least", "number", (task) => duration(task.cold_ms), "wait"],
-    ["polls", "number", (task) => (task.polls === null ? "" : count(task.polls)), "polls"],
+    ["polls", "number minor", (task) => (task.polls === null ? "" : count(task.polls)), "polls"],
     ["spawned at", "place", (task) => task.spawned_at, "place"],
-    ["bytes", "number", (task) => task.future_size === null ? "" : count(task.future_size), "size"],
-    ["type of the future", "type", (task) => task.type_name, "type"],
+    ["bytes", "number minor", (task) => task.future_size === null ? "" : count(task.future_size), "size"],
+    ["type of the future", "type minor", (task) => task.type_name, "type"],
     ["", "", (task) => (task.state === "waiting" ? treeButton(task.id) : "")],
   ];
   const note = last.filter === "" ? "" : `${count(runtime.task_list_matching)} with “${last.filter}”`;
-  return element("section", {}, element("h3", {}, "Tasks", element("small", {}, note)),
+  const all = element("button", { type: "button", class: "small", "data-trees": "",
+    title: "polls each task once more, and shows how many wait in which function" }, "where they wait");
+  return element("section", {}, element("h3", {}, "Tasks ", all, element("small", {}, note)),
     table(columns, runtime.task_list, isForEver), ...more(runtime.task_list_left_out, "tasks"));
 }
 
@@ -327,6 +346,12 @@ function show(runtime, seconds) {
 function status(text, isBad) {
   byId("status").textContent = text;
   byId("status").className = isBad ? "bad" : "";
+  if (isBad) tell(text);
+}
+
+// For those who hear the page: what is wrong, when it changes. The time of the last look changes each second.
+function tell(text) {
+  if (byId("news").textContent !== text) byId("news").textContent = text;
 }
 
 // What the page takes of the program, of one core, and whether it has seen everything.
@@ -360,6 +385,8 @@ function update(seen) {
   beforeAt = now;
   const ended = seen.runtimes_ended > 0 ? `; ${count(seen.runtimes_ended)} observed runtimes have ended` : "";
   const none = seen.runtimes.length === 0;
+  const wrong = seen.runtimes.flatMap((runtime) => runtime.findings.map((finding) => finding.text.replaceAll(/\d+/g, "…")));
+  tell(wrong.length === 0 ? "nothing is wrong" : grouped(wrong).join(". "));
   status(`${none ? "no runtime is left" : `as of ${new Date().toLocaleTimeString()}`}${ended}`, none);
 }
 
@@ -444,6 +471,7 @@ byId("tree-close").addEventListener("click", () => byId("tree").close());
 byId("runtimes").addEventListener("click", (event) => {
   const task = event.target.dataset?.tree;
   if (task !== undefined) showTree(task);
+  if (event.target.dataset?.trees !== undefined) showProfile();
   const column = event.target.dataset?.sort;
   if (column === undefined) return;
   sort = sort === column ? `-${column}` : sort === `-${column}` ? "" : column;

@@ -65,19 +65,22 @@ function taskWords(task, id, wait) {
   return `task ${id}${name}${state}${waits}${end}`;
 }
 
-async function showTree(task) {
+const showTree = (task) => showText(`Where task ${task} waits`, `/tree?task=${task}`);
+const showProfile = () => showText("Where all tasks wait", "/trees");
+
+async function showText(title, path) {
   const [dialog, text] = [byId("tree"), byId("tree-text")];
-  byId("tree-title").textContent = `Where task ${task} waits`;
-  dialog.dataset.task = task;
+  byId("tree-title").textContent = title;
+  dialog.dataset.path = path;
   text.textContent = "…";
   if (!dialog.open) dialog.showModal();
   let answer;
   try {
-    const tree = await ask(`/tree?task=${task}`, 30000);
+    const tree = await ask(path, 30000);
     answer = await tree.text();
   } catch (error) {
     answer = `the program does not answer (${error.name})`;
   }
   // Another one may have been asked for meanwhile.
-  if (dialog.dataset.task === task) text.textContent = answer;
+  if (dialog.dataset.path === path) text.textContent = answer;
 }

@@ -69,11 +69,14 @@ impl Page {
         let as_asked = move |answer: Answer| if is_head { answer.without_body() } else { answer };
         let later = match (self.refuse(&request), request.path) {
             (Some(status), _) => return Reply::Now(as_asked(Answer::refusal(status))),
-            (None, "/trace" | "/tree") if !self.access.is_authorized(request.authorization) => {
+            (None, "/trace" | "/tree" | "/trees")
+                if !self.access.is_authorized(request.authorization) =>
+            {
                 return Reply::Now(as_asked(Answer::refusal(Status::Unauthorized)));
             }
             (None, "/trace") => self.trace(&request),
             (None, "/tree") => self.tree(&request),
+            (None, "/trees") => Ok(self.trees()),
             (None, _) => return Reply::Now(as_asked(self.show(&request))),
         };
         match later {
@@ -99,6 +102,11 @@ impl Page {
         let task = tree::task(request.query).ok_or(Status::BadRequest)?;
         let runtimes = self.watch.observed().living().0;
         Ok(Box::pin(tree::answer(runtimes, task, self.end.clone())))
+    }
+
+    fn trees(&self) -> Later {
+        let runtimes = self.watch.observed().living().0.into_iter().take(MOST_RUNTIMES).collect();
+        Box::pin(tree::profile(runtimes, self.end.clone()))
     }
 
     /// What is wrong with the request, whatever it asks for.

@@ -1,4 +1,5 @@
-//! The await tree of one task. One at a time: each may last, on a thread of its own.
+//! The await tree of one task, and those of all tasks summed up. One at a time: each may last, on a thread of
+//! its own.
 
 use super::answer::{Answer, Status, TEXT};
 use super::made::made;
@@ -27,6 +28,21 @@ pub(super) async fn answer(runtimes: Vec<Handle>, task: TaskId, end: Cancellatio
     made(move || {
         let Some(_one) = ONE.try_lock() else { return Answer::refusal(Status::OtherTree) };
         with_one_free(|| tree(&runtimes, task, &end))
+    })
+    .await
+}
+
+/// The answer, when it is known: where the tasks of each runtime wait.
+pub(super) async fn profile(runtimes: Vec<Handle>, end: CancellationToken) -> Answer {
+    made(move || {
+        let Some(_one) = ONE.try_lock() else { return Answer::refusal(Status::OtherTree) };
+        with_one_free(|| {
+            let profile = |runtime: &Handle| {
+                let profile = runtime.await_profile_unless(LIMIT, || end.is_cancelled());
+                format!("runtime {}: {profile}", runtime.id())
+            };
+            Answer::ok(TEXT, runtimes.iter().map(profile).collect::<Vec<_>>().join("\n"))
+        })
     })
     .await
 }

@@ -16,6 +16,15 @@ pub fn read(source: &mut impl Read, buf: &mut [u8]) -> io::Result<usize> {
     uninterrupted(|| source.read(buf))
 }
 
+/// As [`read`].
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_when_ready(source: &mut impl Read, buf: &mut [u8]) -> io::Result<usize> {
+    read(source, buf)
+}
+
 /// Writes some bytes.
 ///
 /// # Errors

@@ -1,8 +1,9 @@
 //! `UnixStream`: a connection within the machine.
 
-use super::{UCred, backlog};
+use super::UCred;
 use crate::engine::driver::Driver;
 use crate::engine::sync_shim::Arc;
+use crate::io::backlog;
 use crate::io::{Async, current_driver, driver_for};
 use crate::net::{BOTH, unix_kind};
 use std::io;

@@ -564,6 +564,43 @@ fn a_dump_has_trees_if_they_are_asked_for() {
 }
 
 #[test]
+fn a_profile_counts_the_tasks_in_each_function() {
+    guarded(|| {
+        let runtime = workers(2);
+        let page = Builder::new().observe(runtime.handle()).serve("127.0.0.1:0").unwrap();
+        let deep_ones: Vec<_> = (0..3).map(|_| spawn_waiting(&runtime, deep())).collect();
+        let others = [spawn_waiting(&runtime, on_channel())];
+        let of_handle = runtime.handle().await_profile(PATIENCE).to_string();
+        // Another test of this process may be asking for a tree.
+        let of_page = loop {
+            let answer = get(&page, "/trees");
+            if answer.status != 409 {
+                break answer.body;
+            }
+        };
+        assert!(of_page.starts_with(&format!("runtime {}: ", runtime.handle().id())), "{of_page}");
+        for text in [of_handle, of_page] {
+            assert!(text.contains("4 tasks wait here"), "{text}");
+            let count = |name: &str| {
+                let line = text.lines().find(|line| line.contains(name));
+                line.unwrap_or_else(|| panic!("{name}: {text}")).split_whitespace().next().unwrap()
+            };
+            assert_eq!(
+                ["::deep", "::deepest", "::on_channel"].map(count),
+                ["3", "3", "1"],
+                "{text}"
+            );
+            let places: Vec<_> = text.lines().map(|line| line.find("await_trees::deep")).collect();
+            assert!(places.iter().flatten().is_sorted(), "what is awaited stands below: {text}");
+        }
+        let host = page.local_addr().to_string();
+        let refused = send(page.local_addr(), "GET /trees", &[("Host", host.as_str())]);
+        assert_eq!(refused.status, 401);
+        (deep_ones.iter().chain(&others)).for_each(|task| task.abort());
+    });
+}
+
+#[test]
 fn the_page_has_the_tree_of_a_task() {
     guarded(|| {
         let runtime = workers(1);

@@ -38,7 +38,7 @@ where
     boxed_if_large!(function f: F => liten::task::spawn_unfailing(f).ok())
 }
 
-/// Reads on a thread that may block.
+/// Reads on a thread that may block. On Unix nothing does: the standard input is liten's.
 pub(crate) trait Reads: Read {
     fn read_waiting(&mut self, buf: &mut [u8]) -> io::Result<usize>;
 }
@@ -49,13 +49,6 @@ pub(crate) trait Writes: Write {
     fn write_all_waiting(&mut self, bytes: &[u8], written: &mut usize) -> io::Result<()>;
 
     fn flush_waiting(&mut self) -> io::Result<()>;
-}
-
-#[cfg(unix)]
-impl Reads for io::Stdin {
-    fn read_waiting(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        wait::read(&mut self.lock(), buf)
-    }
 }
 
 /// Under one lock, so that no other thread writes into the middle, also while this one waits for room.

@@ -69,6 +69,22 @@ const EDITS: &[Edit] = &[
             }
             let stream = TcpStream::new(sys)?;",
     },
+    // A listener whose queue is full has no event that tells when there is room: the connection is tried
+    // again.
+    Edit {
+        path: "src/net/unix/stream.rs",
+        from: "let stream = mio::net::UnixStream::connect_addr(&socket_addr.0)?;",
+        to: None,
+        with: "let connect = || mio::net::UnixStream::connect_addr(&socket_addr.0);
+        let stream = liten::io::connect_patiently(connect).await?;",
+    },
+    Edit {
+        path: "src/net/unix/socket.rs",
+        from: "if let Err(err) = self.inner.connect(&addr) {",
+        to: None,
+        with: "let connect = || self.inner.connect(&addr);
+        if let Err(err) = liten::io::connect_patiently(connect).await {",
+    },
     // The descriptor is told to the driver, which asks the system about it.
     Edit {
         path: "src/io/async_fd.rs",
@@ -94,6 +110,35 @@ const EDITS: &[Edit] = &[
         from: "    cfg_not_trace! {",
         to: Some("}\n\ncfg_time! {"),
         with: "",
+    },
+    // The standard input is liten's: a read that waits holds up no end of a runtime, and what it brings when
+    // its handle is gone is there for the next one.
+    Edit {
+        path: "src/io/stdin.rs",
+        from: "use crate::io::blocking::Blocking;\n",
+        to: None,
+        with: "",
+    },
+    Edit {
+        path: "src/io/stdin.rs",
+        from: "std: Blocking<std::io::Stdin>,",
+        to: None,
+        with: "std: liten::io::Stdin,",
+    },
+    Edit {
+        path: "src/io/stdin.rs",
+        from: "let std = io::stdin();",
+        to: Some("        Stdin {\n            std,"),
+        with: "let std = liten::io::stdin();\n",
+    },
+    Edit {
+        path: "src/io/stdin.rs",
+        from: "Pin::new(&mut self.std).poll_read(cx, buf)",
+        to: None,
+        with: "crate::runtime::context::assert_inside();
+        let room = buf.initialize_unfilled();
+        let read = self.std.poll_input(cx, room);
+        read.map_ok(|count| buf.advance(count))",
     },
     // The standard streams wait where they are in non-blocking mode, and an error loses nothing.
     Edit {

@@ -20,12 +20,14 @@ const WRITE_ERRORS: &str = "write-errors";
 const READ_INPUT: &str = "read-input";
 const FILL_UP: &str = "fill-up";
 const FLUSH_AGAIN: &str = "flush-again";
+const GIVE_UP_INPUT: &str = "give-up-input";
 
 const LENGTH: usize = 2_000_000;
 
 pub(crate) fn keep_all() {
     a_large_output_arrives_in_a_pipe_in_non_blocking_mode();
     an_input_in_non_blocking_mode_is_waited_for();
+    an_input_that_was_given_up_is_there_for_the_next_handle();
     a_file_in_non_blocking_mode_is_waited_for();
     a_read_that_waits_holds_up_no_end_of_a_runtime();
     no_call_says_ok_while_bytes_are_not_written();
@@ -53,6 +55,7 @@ pub(crate) fn play_a_part(part: &str) -> bool {
             let read = current_thread().block_on(stdin().read_to_string(&mut text));
             println!("{read:?} {text}");
         }
+        GIVE_UP_INPUT => current_thread().block_on(give_up_and_read_again()),
         FLUSH_AGAIN => current_thread().block_on(flush_again()),
         FILL_UP => what_had_no_room_is_written_when_there_is_room(),
         _ => return false,
@@ -120,6 +123,56 @@ fn an_input_in_non_blocking_mode_is_waited_for() {
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "Ok(7) one two");
 }
 
+/// Does not hold on tokio, which loses the first line and then waits for a third one for ever.
+fn an_input_that_was_given_up_is_there_for_the_next_handle() {
+    let (reader, writer): (OwnedFd, OwnedFd) = pipe().expect("a pipe");
+    rustix::io::fcntl_setfd(&writer, rustix::io::FdFlags::CLOEXEC).expect("a flag");
+    let mut writer = StdFile::from(writer);
+    let mut this = this_as(GIVE_UP_INPUT);
+    let mut child = this.stdin(reader).stdout(Stdio::piped()).spawn().expect("it can be started");
+    drop(this);
+    let mut said = std::io::BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut said, &mut line).expect("it says that it has given up");
+    writer.write_all(b"one\n").expect("it is written");
+    std::io::BufRead::read_line(&mut said, &mut line).expect("it says what it has read");
+    // It ends although another read waits.
+    let id = child.id();
+    let (ended, end) = std::sync::mpsc::channel::<()>();
+    let watch = thread::spawn(move || {
+        if end.recv_timeout(Duration::from_secs(30)).is_err() {
+            let process = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw);
+            let signal = rustix::process::Signal::KILL;
+            rustix::process::kill_process(process.expect("a number"), signal).expect("it is there");
+        }
+    });
+    let status = child.wait().expect("it ends");
+    ended.send(()).expect("it waits");
+    watch.join().expect("it does not panic");
+    assert!(status.success(), "{status}");
+    assert_eq!(line, "given up\none\n");
+}
+
+async fn give_up_and_read_again() {
+    let line = async || {
+        let mut line = String::new();
+        let mut input = tokio::io::BufReader::new(stdin());
+        let read = tokio::io::AsyncBufReadExt::read_line(&mut input, &mut line);
+        let given_up = tokio::time::timeout(Duration::from_millis(20), read).await.is_err();
+        (!given_up).then_some(line)
+    };
+    assert_eq!(line().await, None);
+    println!("given up");
+    loop {
+        if let Some(line) = line().await {
+            print!("{line}");
+            break;
+        }
+    }
+    std::io::stdout().flush().expect("there is room");
+    assert_eq!(line().await, None);
+}
+
 /// Does not hold on tokio, either.
 fn a_file_in_non_blocking_mode_is_waited_for() {
     let (reader, writer) = half_blocking_pipe(false);
@@ -132,9 +185,15 @@ fn a_file_in_non_blocking_mode_is_waited_for() {
     assert_eq!(count.join().expect("it counts"), LENGTH);
 }
 
-/// It holds on tokio, where such a read does not wait.
+/// It holds on tokio in non-blocking mode, in which such a read does not wait.
 fn a_read_that_waits_holds_up_no_end_of_a_runtime() {
     let (reader, _writer) = half_blocking_pipe(true);
+    ends_beside_a_read_of(reader);
+    let (reader, _writer): (OwnedFd, OwnedFd) = pipe().expect("a pipe");
+    ends_beside_a_read_of(reader.into());
+}
+
+fn ends_beside_a_read_of(reader: StdFile) {
     let runtime = current_thread();
     runtime.block_on(async {
         let task = tokio::spawn(async { File::from_std(reader).read(&mut [0; 8]).await });
@@ -178,7 +237,9 @@ async fn flush_again() {
     let mut out = stdout();
     out.write_all(b"first\n").await.expect("it is accepted");
     for _ in 0..3 {
-        for result in [out.flush().await, out.write(b"more\n").await.map(drop)] {
+        for result in
+            [out.flush().await, out.write(b"more\n").await.map(drop), out.shutdown().await]
+        {
             assert_eq!(result.expect_err("it is full").kind(), ErrorKind::StorageFull);
         }
     }

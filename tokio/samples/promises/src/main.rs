@@ -3,6 +3,7 @@
 
 mod ends;
 mod files;
+mod full;
 mod large;
 mod page;
 mod reads;
@@ -53,6 +54,7 @@ fn main() {
     page::keep_all();
     states::keep_all();
     files::keep_all();
+    full::keep_all();
     ends::keep_all();
     println!("all promises kept");
 }

@@ -81,7 +81,8 @@ impl<T: Writes + Unpin + Send + 'static> AsyncWrite for Blocking<T> {
         }
     }
 
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    /// As the trait wants it. tokio's says `Ok` at once.
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_flush(cx)
     }
 }

@@ -17,10 +17,9 @@
 //! lock of the standard input in a locked state, and reads from the descriptor instead.
 
 use crate::engine::wakers;
-use crate::io::{AsyncRead, wait};
+use crate::io::wait;
 use parking_lot::Mutex;
 use std::io;
-use std::pin::Pin;
 use std::process;
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, Thread};
@@ -108,12 +107,10 @@ static INPUT: Mutex<Input> = Mutex::new(Input {
     handles: 0,
 });
 
-impl AsyncRead for Stdin {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
+impl Stdin {
+    /// Reads some bytes, as `AsyncRead` does.
+    #[doc(hidden)]
+    pub fn poll_input(&mut self, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
         if buf.is_empty() {
             return Poll::Ready(Ok(0));
         }
@@ -137,6 +134,17 @@ impl AsyncRead for Stdin {
         reader.unpark();
         wakers::guard(|| drop(before));
         Poll::Pending
+    }
+}
+
+#[cfg(feature = "futures-io")]
+impl crate::io::AsyncRead for Stdin {
+    fn poll_read(
+        self: std::pin::Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        self.get_mut().poll_input(cx, buf)
     }
 }
 

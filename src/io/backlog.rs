@@ -11,11 +11,13 @@
 //!
 //! Other systems refuse the connection, and the first attempt is the last.
 
+use super::current_driver;
 use crate::engine::driver::Driver;
 use crate::engine::driver::readiness::shutdown_error;
 use crate::engine::driver::timers::TimerEntry;
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::budget;
+use std::future::Future;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::time::Duration;
@@ -24,7 +26,7 @@ const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_millis(32);
 
 /// Calls `connect` again and again until it says something else than `WouldBlock`, and returns that.
-pub(super) async fn patiently<S>(
+pub(crate) async fn patiently<S>(
     driver: &Arc<Driver>,
     mut connect: impl FnMut() -> io::Result<S>,
 ) -> io::Result<S> {
@@ -39,6 +41,15 @@ pub(super) async fn patiently<S>(
         sleep(driver, pause).await?;
         pause = (2 * pause).min(LONGEST);
     }
+}
+
+/// The same in the current runtime. Panics outside one.
+#[track_caller]
+pub fn connect_patiently<S>(
+    connect: impl FnMut() -> io::Result<S>,
+) -> impl Future<Output = io::Result<S>> {
+    let driver = current_driver();
+    async move { patiently(&driver, connect).await }
 }
 
 async fn sleep(driver: &Arc<Driver>, pause: Duration) -> io::Result<()> {

@@ -40,7 +40,7 @@ const orders = { "": "none", "▲": "ascending", "▼": "descending" };
 const arrow = (column) => (sort === column ? "▲" : sort === `-${column}` ? "▼" : "");
 
 // The head of a column. The program can sort by those that it has a name for.
-function head([title, kind, , column]) {
+function heading([title, kind, , column]) {
   if (column === undefined) return element("th", { class: kind, scope: "col" }, title);
   const button = element("button", { type: "button", "data-sort": column, title: "sort by this" },
     `${title} ${arrow(column)}`.trim());
@@ -48,13 +48,13 @@ function head([title, kind, , column]) {
 }
 
 // Columns: [title, class, value of a row, what the program calls it if it can sort by it]. One of them stands if a
-// row has something there, or the table is sorted by it.
+// row has something there, the table is sorted by it, or there are no rows.
 function table(all, rows, mark) {
   const values = rows.map((row) => all.map(([, , value]) => {
     const shown = value(row);
     return shown instanceof Node ? shown : String(shown ?? "");
   }));
-  const stands = all.map(([, , , column], index) =>
+  const stands = all.map(([, , , column], index) => rows.length === 0 ||
     (column !== undefined && arrow(column) !== "") || values.some((row) => row[index] !== ""));
   const ofStanding = (list) => list.filter((_, index) => stands[index]);
   const columns = ofStanding(all);
@@ -63,7 +63,7 @@ function table(all, rows, mark) {
     return element("tr", { class: mark?.(row) ? "bad" : "" }, ...cells);
   });
   const made = element("table", {},
-    element("thead", {}, element("tr", {}, ...columns.map(head))), element("tbody", {}, ...body));
+    element("thead", {}, element("tr", {}, ...columns.map(heading))), element("tbody", {}, ...body));
   return element("div", { class: "scroll" }, made);
 }
 

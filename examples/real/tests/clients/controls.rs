@@ -15,9 +15,11 @@ const HELPERS: &str = "
     const rows = () => [...document.querySelectorAll('[data-sort=id]')]
         .flatMap((head) => [...head.closest('table').tBodies[0].rows]);
     const ids = () => rows().map((row) => Number(row.cells[0].innerText));
-    const sizes = () => rows().map((row) => Number(row.cells[7].innerText.replaceAll(',', '')));
-    const rises = (list) => list.every((value, at) => at === 0 || list[at - 1] <= value);
     const head = (column) => document.querySelector(`[data-sort=${column}]`);
+    const at = (column) => head(column).closest('th').cellIndex;
+    const sizes = () => rows().map((row) =>
+        Number(row.cells[at('size')].innerText.replaceAll(',', '')));
+    const rises = (list) => list.every((value, at) => at === 0 || list[at - 1] <= value);
     const statusText = () => byId('status').innerText;
     const note = () => head('id').closest('section').querySelector('small').innerText;
     const [real, turn] = [fetch, watch];
@@ -50,6 +52,7 @@ fn each_control_of_the_page_does_what_it_says() {
 fn the_head_of_a_column_sorts_up_then_down_then_no_more(page: &mut Page) {
     page.evaluate("head('id').click();");
     page.until("head('id').innerText === 'task ▲' && rises(ids()) || ids()");
+    assert_eq!(page.evaluate("head('id').closest('th').ariaSort"), "ascending");
     page.evaluate("head('id').click()");
     page.until("head('id').innerText === 'task ▼' && rises(ids().reverse()) || ids()");
     assert_eq!(page.evaluate("requests.some((path) => path.startsWith('/json?sort=-id&'))"), true);
@@ -107,6 +110,9 @@ fn a_tree_is_closed(page: &mut Page) {
     page.until("byId('tree').open && byId('tree-text').innerText.includes('task ')");
     page.evaluate("byId('tree-close').click()");
     assert_eq!(page.evaluate("byId('tree').open"), false);
+    page.evaluate("document.querySelector('[data-trees]').click()");
+    page.until("byId('tree').open && byId('tree-text').innerText.includes('tasks wait here')");
+    page.evaluate("byId('tree-close').click()");
 }
 
 fn a_paused_page_asks_for_nothing_until_it_goes_on(page: &mut Page) {

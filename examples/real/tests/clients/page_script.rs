@@ -29,6 +29,12 @@ fn the_script_of_the_page_tells_what_it_was_told() {
     another_recording_begins_anew(&mut script);
     shares_are_of_all_workers_that_are_present(&mut script);
     sockets_of_which_nothing_is_known_say_why(&mut script);
+    sentences_that_are_the_same_stand_once(&mut script);
+}
+
+fn sentences_that_are_the_same_stand_once(script: &mut Script) {
+    let shown = "return grouped(['a', 'b', 'a', 'a']);";
+    assert_eq!(script.run(shown), json!(["a (3 times)", "b"]));
 }
 
 fn times_without_an_end_are_not_said_to_have_one(script: &mut Script) {
@@ -103,14 +109,8 @@ fn sockets_of_which_nothing_is_known_say_why(script: &mut Script) {
         script.run(shown),
         json!([
             "what they lead to is not known: /proc/self/fd: not there",
+            // Columns of which nothing is known do not stand.
             "9",
-            "",
-            "",
-            "",
-            "",
-            "",
-            "",
-            "",
             "task 7 for readable; and 3 more",
             "and 2 sources more"
         ])

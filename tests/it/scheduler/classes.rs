@@ -8,7 +8,6 @@ use liten::runtime::{Builder, LocalRuntime, Runtime};
 use liten::sync::mpsc::unbounded_channel;
 use liten::task::{Builder as TaskBuilder, Class, JoinHandle, spawn_bulk, yield_now};
 use std::sync::{Arc, Mutex, mpsc};
-use std::time::Duration;
 
 fn one_worker() -> Runtime {
     Builder::new_multi_thread().worker_threads(1).max_spare_workers(0).build().unwrap()
@@ -86,28 +85,23 @@ fn bulk_tasks_begin_when_nothing_else_is_ready() {
     });
 }
 
-/// Woken by a task on the same worker, by a thread of the program, and by a timer.
+/// Woken by a task on the same worker, and by a thread of the program.
 #[test]
 fn a_woken_bulk_task_lets_ready_tasks_go_first() {
     guarded(|| {
-        for by in ["a task", "a thread", "a timer"] {
+        for is_by_task in [true, false] {
             let (runtime, said) = (one_worker(), Said::default());
             let (send, mut received) = unbounded_channel::<()>();
-            let (waits, theirs) = (Count::default(), said.clone());
-            let is_waiting = waits.clone();
+            let theirs = said.clone();
             let bulk = async move {
-                is_waiting.add();
-                match by {
-                    "a timer" => liten::time::sleep(Duration::from_millis(1)).await,
-                    _ => received.recv().await.unwrap(),
-                }
+                received.recv().await.unwrap();
                 theirs.say("bulk");
             };
-            let bulk =
-                TaskBuilder::new().class(Class::Bulk).spawn_on(bulk, runtime.handle()).unwrap();
-            until(|| waits.get() == 1);
+            let builder = TaskBuilder::new().class(Class::Bulk);
+            let bulk = builder.spawn_on(bulk, runtime.handle()).unwrap();
+            until(|| runtime.metrics().num_cold_tasks() == 1);
             let theirs = said.clone();
-            if by == "a task" {
+            if is_by_task {
                 let wakes = runtime.spawn(async move {
                     send.send(()).unwrap();
                     all([liten::spawn(theirs.task("one")), liten::spawn(theirs.task("two"))]).await;
@@ -115,17 +109,13 @@ fn a_woken_bulk_task_lets_ready_tasks_go_first() {
                 runtime.block_on(wakes).unwrap();
             } else {
                 let released = hold(&runtime);
-                if by == "a thread" {
-                    send.send(()).unwrap();
-                }
+                send.send(()).unwrap();
                 let tasks = ["one", "two"].map(|word| runtime.handle().spawn(theirs.task(word)));
-                // A timer that is due by then fires when the worker is free again, at the earliest.
-                std::thread::sleep(Duration::from_millis(2));
                 drop(released);
                 runtime.block_on(all(tasks));
             }
             runtime.block_on(bulk).unwrap();
-            assert_eq!(said.take(), ["one", "two", "bulk"], "{by}");
+            assert_eq!(said.take(), ["one", "two", "bulk"], "by a task: {is_by_task}");
         }
     });
 }

@@ -34,7 +34,6 @@ mod spawn;
 mod tracker;
 mod yield_now;
 
-#[cfg(not(target_family = "wasm"))]
 pub use crate::engine::task::class::Class;
 pub use crate::engine::task::{AbortHandle, JoinError, JoinHandle, RunningTask, TaskId};
 pub use abort_on_drop::AbortOnDropHandle;

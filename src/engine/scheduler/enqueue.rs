@@ -277,7 +277,7 @@ const NEW: u8 = 2;
 const OBSERVED: u8 = 4;
 /// The worker times polls: see lengths.rs.
 const TIMED: u8 = 8;
-/// The worker has spawned or run a task of a class: see worker/classes.rs.
+/// The worker has spawned or run a task of a class, or heard of one: see worker/classes.rs.
 const CLASSED: u8 = 16;
 
 impl WorkerFlags {

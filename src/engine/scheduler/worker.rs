@@ -235,9 +235,7 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn spawned_noted(&self, task: Hot, number: u64) {
-        if self.probe.as_ref().is_some_and(|probe| number >= probe.next_spawn()) {
-            self.report_spawn(&task, number);
-        }
+        self.report_spawn(&task, number);
         if self.own.flags.has_classes() {
             task.set_home(Home::of_class(self.class.get()));
         }
@@ -261,9 +259,10 @@ impl Worker {
     /// From now on each poll, wake and spawn asks for the task's class.
     #[cold]
     fn note_classes(&self) {
-        self.own.flags.set_has_classes();
-        self.ask_next_spawn();
-        self.shared.note_classes();
+        if !self.own.flags.has_classes() {
+            self.own.flags.set_has_classes();
+            self.ask_next_spawn();
+        }
     }
 
     /// A task was woken on this thread.
@@ -477,9 +476,13 @@ impl Worker {
         }
     }
 
+    /// If it is the turn of this one to be reported.
     #[cold]
     #[inline(never)]
     fn report_spawn(&self, task: &Hot, number: u64) {
+        if self.probe.as_ref().is_none_or(|probe| number < probe.next_spawn()) {
+            return;
+        }
         let (running, future) = (task.identity(), task.future_type());
         let stands_for = self.report(|probe| probe.spawned(running, future, number));
         if let Some(stands_for) = stands_for.flatten() {
@@ -586,9 +589,7 @@ impl Runner for Worker {
     #[cold]
     fn runs_class(&self, class: Class) {
         self.class.set(class);
-        if !self.own.flags.has_classes() {
-            self.note_classes();
-        }
+        self.note_classes();
     }
 }
 

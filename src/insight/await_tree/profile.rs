@@ -5,6 +5,7 @@ use super::{AwaitNode, AwaitTree, trees};
 use crate::engine::task::TaskId;
 use crate::insight::task_list::TaskList;
 use crate::runtime::Handle;
+use crate::short::counted;
 use std::fmt;
 use std::time::Duration;
 
@@ -126,15 +127,17 @@ impl Node {
 
 impl fmt::Display for AwaitProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tasks =
-            |count: usize| if count == 1 { "1 task".to_owned() } else { format!("{count} tasks") };
-        writeln!(f, "{} wait here:", tasks(self.waiting))?;
+        writeln!(f, "{} wait here:", counted(self.waiting, "task"))?;
         self.nodes.iter().try_for_each(|node| node.fmt_at(0, f))?;
         if self.others > 0 {
-            writeln!(f, "{} did not wait, or could not be asked in time", tasks(self.others))?;
+            writeln!(
+                f,
+                "{} did not wait, or could not be asked in time",
+                counted(self.others, "task")
+            )?;
         }
         if self.not_asked > 0 {
-            writeln!(f, "{} more were not asked", tasks(self.not_asked))?;
+            writeln!(f, "{} more were not asked", counted(self.not_asked, "task"))?;
         }
         Ok(())
     }

@@ -24,25 +24,27 @@ pub(super) fn task(query: Option<&str>) -> Option<TaskId> {
 /// The answer, when it is known: the tree, or in a sentence why there is none. When the page has ended, no
 /// thread waits for it any more.
 pub(super) async fn answer(runtimes: Vec<Handle>, task: TaskId, end: CancellationToken) -> Answer {
-    // The thread that serves the page does not wait for the task, nor for the symbols to be read.
-    made(move || {
-        let Some(_one) = ONE.try_lock() else { return Answer::refusal(Status::OtherTree) };
-        with_one_free(|| tree(&runtimes, task, &end))
-    })
-    .await
+    one_at_a_time(move || tree(&runtimes, task, &end)).await
 }
 
 /// The answer, when it is known: where the tasks of each runtime wait.
 pub(super) async fn profile(runtimes: Vec<Handle>, end: CancellationToken) -> Answer {
-    made(move || {
-        let Some(_one) = ONE.try_lock() else { return Answer::refusal(Status::OtherTree) };
-        with_one_free(|| {
-            let profile = |runtime: &Handle| {
-                let profile = runtime.await_profile_unless(LIMIT, || end.is_cancelled());
-                format!("runtime {}: {profile}", runtime.id())
-            };
-            Answer::ok(TEXT, runtimes.iter().map(profile).collect::<Vec<_>>().join("\n"))
-        })
+    one_at_a_time(move || {
+        let profile = |runtime: &Handle| {
+            let profile = runtime.await_profile_unless(LIMIT, || end.is_cancelled());
+            format!("runtime {}: {profile}", runtime.id())
+        };
+        Answer::ok(TEXT, runtimes.iter().map(profile).collect::<Vec<_>>().join("\n"))
+    })
+    .await
+}
+
+/// What `make` returns, unless another answer is being made. The thread that serves the page does not wait
+/// for tasks, nor for the symbols to be read.
+async fn one_at_a_time(make: impl FnOnce() -> Answer + Send + 'static) -> Answer {
+    made(move || match ONE.try_lock() {
+        Some(_one) => with_one_free(make),
+        None => Answer::refusal(Status::OtherTree),
     })
     .await
 }

@@ -1,8 +1,7 @@
 //! `UnixSocket`: a socket that has no address and no peer yet.
 
 use super::{UnixDatagram, UnixListener, UnixStream};
-use crate::io::backlog;
-use crate::io::{current_driver, driver_for};
+use crate::io::{backlog, current_driver, driver_for};
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::io::{self, ErrorKind};
 use std::panic::Location;

@@ -3,8 +3,7 @@
 use super::UCred;
 use crate::engine::driver::Driver;
 use crate::engine::sync_shim::Arc;
-use crate::io::backlog;
-use crate::io::{Async, current_driver, driver_for};
+use crate::io::{Async, backlog, current_driver, driver_for};
 use crate::net::{BOTH, unix_kind};
 use std::io;
 use std::os::unix::net::{self, SocketAddr};

@@ -2,12 +2,12 @@
 //!
 //! There is one worker, and no spare one takes its place while a task holds it up.
 
+use crate::scheduler::steal::occupy;
 use crate::support::guard::{guarded, until};
-use crate::support::probe::Count;
 use liten::runtime::{Builder, LocalRuntime, Runtime};
 use liten::sync::mpsc::unbounded_channel;
 use liten::task::{Builder as TaskBuilder, Class, JoinHandle, spawn_bulk, yield_now};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex};
 
 fn one_worker() -> Runtime {
     Builder::new_multi_thread().worker_threads(1).max_spare_workers(0).build().unwrap()
@@ -45,19 +45,6 @@ async fn all(tasks: impl IntoIterator<Item = JoinHandle<()>>) {
     }
 }
 
-/// Holds the worker up until the result is dropped.
-fn hold(runtime: &Runtime) -> mpsc::Sender<()> {
-    let (release, released) = mpsc::channel();
-    let begun = Count::default();
-    let has_begun = begun.clone();
-    drop(runtime.spawn(async move {
-        has_begun.add();
-        let _ = released.recv();
-    }));
-    until(|| begun.get() == 1);
-    release
-}
-
 #[test]
 fn bulk_tasks_begin_when_nothing_else_is_ready() {
     guarded(|| {
@@ -77,7 +64,7 @@ fn bulk_tasks_begin_when_nothing_else_is_ready() {
         runtime.block_on(inside).unwrap();
         assert_eq!(said.take(), order, "spawned by a task");
 
-        let released = hold(&runtime);
+        let released = occupy(&runtime, 1);
         let tasks = runtime.block_on(async { spawn_all(&said) });
         drop(released);
         runtime.block_on(all(tasks));
@@ -108,7 +95,7 @@ fn a_woken_bulk_task_lets_ready_tasks_go_first() {
                 });
                 runtime.block_on(wakes).unwrap();
             } else {
-                let released = hold(&runtime);
+                let released = occupy(&runtime, 1);
                 send.send(()).unwrap();
                 let tasks = ["one", "two"].map(|word| runtime.handle().spawn(theirs.task(word)));
                 drop(released);

@@ -1,12 +1,12 @@
 //! With one worker, tasks start in the order in which they were spawned, and go on in the order in which they
 //! were woken together.
 
-use crate::support::guard::{guarded, until, workers};
-use crate::support::probe::Count;
+use crate::scheduler::steal::occupy;
+use crate::support::guard::{guarded, workers};
 use liten::runtime::{Builder, LocalRuntime};
 use liten::sync::Semaphore;
 use liten::task::JoinHandle;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex};
 
 const TASKS: usize = 2_000;
 
@@ -92,14 +92,7 @@ fn from_everywhere_while_the_worker_is_busy() {
         let log = Log::default();
         for from_root in [true, false] {
             let runtime = workers(1);
-            let (release, released) = mpsc::channel::<()>();
-            let begun = Count::default();
-            let has_begun = begun.clone();
-            drop(runtime.spawn(async move {
-                has_begun.add();
-                let _ = released.recv();
-            }));
-            until(|| begun.get() == 1);
+            let release = occupy(&runtime, 1);
             let spawn =
                 || (0..TASKS).map(|i| runtime.handle().spawn(log.task(i))).collect::<Vec<_>>();
             let tasks = if from_root { runtime.block_on(async { spawn() }) } else { spawn() };

@@ -52,15 +52,13 @@ impl Shared {
     {
         let (hot, join) = new_send_task(future, self, origin);
         hot.set_home(Home::of_class(class));
+        self.note_classes();
         with_role(|role| match role {
             Some(Role::Worker(worker)) if worker.address() == Arc::as_ptr(self) => {
                 worker.spawned_in_class(hot)
             }
             // As a wake, which asks whether the task is long.
-            _ => {
-                self.note_classes();
-                self.spawned_outside_as(hot, OutsideReason::Woken);
-            }
+            _ => self.spawned_outside_as(hot, OutsideReason::Woken),
         });
         join
     }
@@ -70,9 +68,7 @@ impl Worker {
     /// A task that was given a class was spawned on this thread.
     fn spawned_in_class(&self, task: Hot) {
         let number = self.own.slot.stats.spawned.add(1);
-        if self.probe.as_ref().is_some_and(|probe| number >= probe.next_spawn()) {
-            self.report_spawn(&task, number);
-        }
+        self.report_spawn(&task, number);
         self.note_classes();
         self.queue_spawned(task);
     }

@@ -2,7 +2,7 @@
 
 use crate::current_thread;
 use rustix::fs::{OFlags, fcntl_setfl};
-use rustix::pipe::pipe;
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::env;
 use std::fs::File as StdFile;
@@ -71,13 +71,14 @@ fn this_as(part: &str) -> Command {
 
 /// A pipe, of which one end is in non-blocking mode: the first, for reading, or else the other.
 fn half_blocking_pipe(reads: bool) -> (StdFile, StdFile) {
-    let (reader, writer): (OwnedFd, OwnedFd) = pipe().expect("a pipe");
+    let (reader, writer) = own_pipe();
     fcntl_setfl(if reads { &reader } else { &writer }, OFlags::NONBLOCK).expect("a mode");
-    // A child must not inherit the other end.
-    for end in [&reader, &writer] {
-        rustix::io::fcntl_setfd(end, rustix::io::FdFlags::CLOEXEC).expect("a flag");
-    }
     (reader.into(), writer.into())
+}
+
+/// A pipe of which a child inherits no end but the one that it is given.
+fn own_pipe() -> (OwnedFd, OwnedFd) {
+    pipe_with(PipeFlags::CLOEXEC).expect("a pipe")
 }
 
 fn count_slowly(mut from: StdFile) -> usize {
@@ -125,8 +126,7 @@ fn an_input_in_non_blocking_mode_is_waited_for() {
 
 /// Does not hold on tokio, which loses the first line and then waits for a third one for ever.
 fn an_input_that_was_given_up_is_there_for_the_next_handle() {
-    let (reader, writer): (OwnedFd, OwnedFd) = pipe().expect("a pipe");
-    rustix::io::fcntl_setfd(&writer, rustix::io::FdFlags::CLOEXEC).expect("a flag");
+    let (reader, writer) = own_pipe();
     let mut writer = StdFile::from(writer);
     let mut this = this_as(GIVE_UP_INPUT);
     let mut child = this.stdin(reader).stdout(Stdio::piped()).spawn().expect("it can be started");
@@ -189,7 +189,7 @@ fn a_file_in_non_blocking_mode_is_waited_for() {
 fn a_read_that_waits_holds_up_no_end_of_a_runtime() {
     let (reader, _writer) = half_blocking_pipe(true);
     ends_beside_a_read_of(reader);
-    let (reader, _writer): (OwnedFd, OwnedFd) = pipe().expect("a pipe");
+    let (reader, _writer) = own_pipe();
     ends_beside_a_read_of(reader.into());
 }
 
@@ -243,7 +243,7 @@ async fn flush_again() {
             assert_eq!(result.expect_err("it is full").kind(), ErrorKind::StorageFull);
         }
     }
-    let (reader, writer): (OwnedFd, OwnedFd) = pipe().expect("a pipe");
+    let (reader, writer) = own_pipe();
     rustix::stdio::dup2_stdout(&writer).expect("a descriptor");
     out.write_all(b"second\n").await.expect("it is accepted");
     out.flush().await.expect("there is room");

@@ -30,7 +30,7 @@
 //! | `task` | 3,400 | a task's memory, state, waker and handle |
 //! | `blocking` | 710 | the pool of threads for calls that block |
 //! | `driver` | 3,490 | events and timers, and the seat of the thread that waits for them |
-//! | `scheduler` | 6,540 | workers, which thread wakes which, and the watchdog |
+//! | `scheduler` | 7,340 | workers, which thread wakes which, and the watchdog |
 //!
 //! Calls upwards go through traits, or through functions that were handed down:
 //!

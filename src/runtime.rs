@@ -21,6 +21,12 @@
 //! no thread is in `block_on`, what is spawned waits. There is no driver thread; the blocking pool, and the
 //! threads of pinned tasks, are as for the first kind.
 //!
+//! On Linux 6.12 and later, a worker whose tasks have short polls asks the system for short slices of the
+//! processor (0.5 ms), so that it gets the core of a thread that computes. It does so unless the thread has
+//! another policy than the usual one, a raised priority, or is under a filter of system calls. The threads
+//! and processes that it starts have slices of the usual length, and neither a real-time policy nor a raised
+//! priority that a task has given this thread.
+//!
 //! # Fork
 //!
 //! A process that has been forked has one thread, the one that called `fork`: in the child a runtime has no

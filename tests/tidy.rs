@@ -331,6 +331,7 @@ const THREAD_LOCALS: Confined = Confined {
         ("src/engine/task/budget.rs", "what leaves call instead of their operations in a trace"),
         ("src/engine/task/origin.rs", "a range of ids per thread"),
         ("src/engine/recycler.rs", "the memory that each thread keeps"),
+        ("src/engine/scheduler/slice.rs", "what the thread has asked the system for"),
         ("src/engine/rng.rs", "the random numbers of code that may run on any thread"),
         ("src/engine/blocking.rs", "when a thread of the pool is through with its thread-locals"),
         ("src/component/current.rs", "the current reactor"),

@@ -82,6 +82,7 @@ pub(crate) fn contests(workers: usize) -> Vec<Contest> {
         echo("one_burner", Echo { burners: 1, ..millis(8) }, SLICE, none),
         echo("burner_per_worker", Echo { burners: workers, ..millis(8) }, SLICE, none),
         echo("in_place", Echo { how: How::InPlace, ..millis(8) }, SLICE, none),
+        echo("offloaded", Echo { how: How::Offloaded, ..millis(8) }, SLICE, none),
         echo("4_workers", Echo { workers: 4, ..millis(8) }, SLICE, none),
         echo("one_connection", Echo { connections: 1, ..millis(1) }, SLICE, none),
         echo("overload", overload, SLICE, Goals::new(0.5, 0.02, 8.0)),

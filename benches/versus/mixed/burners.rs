@@ -22,6 +22,8 @@ pub(crate) enum How {
     Yielding,
     /// The same, and they tell the runtime before they compute.
     InPlace,
+    /// They leave that to a thread of the blocking pool.
+    Offloaded,
     /// Each is a pair of tasks that send each other a message, and compute in turns.
     Messages,
     /// They spawn a task that computes, and wait for its end.
@@ -182,6 +184,7 @@ async fn burner<R: Host>(
             let burn = Duration::from_nanos(shared.nanos.load(Ordering::Relaxed));
             let work = match shared.how {
                 How::InPlace => R::in_place(move || compute(burn)).await,
+                How::Offloaded => R::offload(move || compute(burn)).await,
                 How::Spawned => spawner.spawn(async move { compute(burn) }).await,
                 How::Declared => R::spawn_bulk(spawner, async move { compute(burn) }).await,
                 How::Yielding | How::Messages => compute(burn),

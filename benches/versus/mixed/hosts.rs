@@ -14,6 +14,11 @@ pub(crate) trait Host: Sockets + Yield {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> impl Future<Output = T> + Send;
 
+    /// Runs what keeps a thread busy for long on a thread that is there for that.
+    fn offload<T: Send + 'static>(
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> impl Future<Output = T> + Send;
+
     /// Spawns what may wait, in the way the runtime has for it, and waits for its end.
     fn spawn_bulk<T: Send + 'static>(
         spawner: Self::Spawner,
@@ -30,6 +35,10 @@ impl Host for Liten {
         liten::task::block_in_place(work)
     }
 
+    async fn offload<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+        liten::task::spawn_blocking(work).await.expect("it does not panic")
+    }
+
     async fn spawn_bulk<T: Send + 'static>(
         _: Self::Spawner,
         work: impl Future<Output = T> + Send + 'static,
@@ -44,6 +53,10 @@ impl Host for Tokio {
     async fn in_place<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
         tokio::task::block_in_place(work)
     }
+
+    async fn offload<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+        tokio::task::spawn_blocking(work).await.expect("it does not panic")
+    }
 }
 
 impl Host for Smol {
@@ -51,6 +64,12 @@ impl Host for Smol {
 
     /// Not in place: smol has only its pool of threads for that.
     fn in_place<T: Send + 'static>(
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> impl Future<Output = T> + Send {
+        smol::unblock(work)
+    }
+
+    fn offload<T: Send + 'static>(
         work: impl FnOnce() -> T + Send + 'static,
     ) -> impl Future<Output = T> + Send {
         smol::unblock(work)

@@ -50,6 +50,7 @@
 use super::enqueue::{Role, play, with_role};
 use super::probe::TaskEvent;
 use super::shared::Shared;
+use super::slice::Slices;
 use super::slots::Slot;
 use super::watchdog::needs_replacement;
 use super::worker::Worker;
@@ -190,6 +191,7 @@ impl<'a> BlockedInPlace<'a> {
         let blocked = Self(worker);
         shared.size.count_blocked();
         blocked.slot().set_blocked_in_place(true);
+        worker.choose_slices(Slices::Usual);
         shared.tell(worker.hand_over());
         shared.replace_blocked_worker();
         blocked

@@ -88,7 +88,6 @@
 
 use super::enqueue::{Notice, Role, play};
 use super::shared::Shared;
-use super::slice;
 use super::slots::SleepHooks;
 use super::threads::{ThreadConfig, ThreadList, ThreadSetup, join};
 use super::watchdog;
@@ -502,14 +501,7 @@ impl Shared {
 
 /// A worker thread's whole life.
 fn worker_thread(shared: &Arc<Shared>, index: usize) {
-    let mut has_short_slices = false;
     loop {
-        // It may have been a regular worker before it rested. Once, or it would take back what a task has
-        // set.
-        if !has_short_slices && shared.size.is_helper(index) {
-            slice::shorten();
-            has_short_slices = true;
-        }
         shared.slots.get(index).note_thread();
         let worker = Worker::new(shared.clone(), index);
         shared.slots.get(index).activate(worker.parker().unparker());

@@ -76,7 +76,7 @@ use super::brake::{self, Brake};
 use super::enqueue::{DriverThread, Role, play};
 use super::probe::AfterReport;
 use super::shared::Shared;
-use super::slice;
+use super::slice::{self, Slices};
 use crate::engine::driver::SeatGuard;
 use crate::engine::park::Parker;
 use crate::engine::recycler::{self, TRIM_INTERVAL};
@@ -220,7 +220,7 @@ struct WatchdogThread {
 
 /// The driver thread's whole life.
 pub(super) fn run(shared: &Arc<Shared>) {
-    slice::shorten();
+    slice::choose(Slices::Shortest);
     let parker = Parker::new();
     shared.watchdog.set_unparker(parker.unparker());
     let mut thread = WatchdogThread::new(shared, parker);

@@ -30,6 +30,7 @@ use super::idle::AfterSearch;
 use super::policy::Policy;
 use super::probe::{TaskEvent, WorkerProbe};
 use super::shared::Shared;
+use super::slice::{self, Slices};
 use crate::engine::park::Parker;
 use crate::engine::rng::Rng;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
@@ -67,6 +68,8 @@ pub(crate) struct Worker {
     next_spawn: Cell<u64>,
     /// Of the task that runs: what it spawns has the same.
     class: Cell<Class>,
+    /// What the thread has last asked for.
+    slices: Cell<Slices>,
 }
 
 /// The tasks that a group of wakers, which are called together, has woken so far.
@@ -88,6 +91,7 @@ impl Worker {
         Self {
             next_spawn: Cell::new(probe.as_ref().map_or(u64::MAX, |probe| probe.next_spawn())),
             class: Cell::new(Class::Normal),
+            slices: Cell::new(Slices::Usual),
             probe,
             own,
             policy: Policy::new(),
@@ -443,7 +447,19 @@ impl Worker {
         if self.shared.has_classes() {
             self.own.flags.set_has_classes();
         }
-        self.set_timed(self.shared.watchdog.polls_are_long());
+        let polls_are_long = self.shared.watchdog.polls_are_long();
+        self.set_timed(polls_are_long);
+        self.choose_slices(match polls_are_long {
+            false => Slices::Short,
+            true if self.shared.size.is_helper(self.own.index) => Slices::Shortest,
+            true => Slices::Usual,
+        });
+    }
+
+    pub(super) fn choose_slices(&self, slices: Slices) {
+        if self.slices.replace(slices) != slices {
+            slice::choose(slices);
+        }
     }
 
     /// While polls are timed, or tasks have classes, each spawn asks whether the task is long.

@@ -5,10 +5,12 @@ use super::{MAX_BEFORE_NOTIFY, Worker};
 use crate::engine::driver::Driver;
 use crate::engine::park::Parker;
 use crate::engine::scheduler::CpuBudget;
+use crate::engine::scheduler::here::BlockedInPlace;
 use crate::engine::scheduler::idle::LastLook;
 use crate::engine::scheduler::lengths::LONG_FROM;
 use crate::engine::scheduler::policy::{FAIR_INTERVAL, YIELDS_ALONE};
 use crate::engine::scheduler::probe::{AfterReport, Probe, TaskEvent, WorkerProbe};
+use crate::engine::scheduler::slice::Slices;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::cell::new_send_task;
@@ -562,4 +564,22 @@ fn a_new_task_lets_ready_ones_run_first_if_first_polls_of_its_type_are_mostly_lo
     assert!(!is_first_of_two(true));
     assert!(is_first_of_two(false), "no poll is timed");
     shared.cancel(of);
+}
+
+#[test]
+fn a_worker_asks_for_short_slices_while_polls_are_short() {
+    let (shared, worker) = alone();
+    let chosen = |polls_are_long| {
+        shared.watchdog.set_polls_are_long(polls_are_long);
+        worker.look_for_long_tasks();
+        worker.slices.get()
+    };
+    assert_eq!([false, true, false].map(chosen), [Slices::Short, Slices::Usual, Slices::Short]);
+    // What blocks the thread in place may take long. The next look shortens the slices again.
+    drop(BlockedInPlace::begin(&worker));
+    assert_eq!(worker.slices.get(), Slices::Usual);
+    assert_eq!(chosen(false), Slices::Short);
+    // The worker that is beyond the regular ones is a helper.
+    shared.size.set_regular(0);
+    assert_eq!([false, true].map(chosen), [Slices::Short, Slices::Shortest]);
 }

@@ -14,6 +14,7 @@ use crate::engine::task::header::{Hot, Runner};
 impl Worker {
     /// Runs tasks until the runtime is shut down or this worker is surplus.
     pub(in crate::engine::scheduler) fn work(&self) {
+        self.look_for_long_tasks();
         while self.goes_on() {
             let task = self.next_task().or_else(|| self.search());
             if let Some(task) = task.or_else(|| self.park()) {

@@ -120,8 +120,8 @@ mod imp {
         (may_choose && attributes.sched_runtime != 0).then_some(attributes)
     }
 
-    /// Gives the calling thread slices of `length` nanoseconds. An error changes nothing, and nothing could be
-    /// done about it.
+    /// Gives the calling thread slices of `length` nanoseconds. An error changes nothing, and nothing could
+    /// be done about it.
     pub(super) fn write(mut attributes: sched_attr, length: u64) -> bool {
         attributes.sched_runtime = length;
         attributes.sched_flags |= RESET_ON_FORK;

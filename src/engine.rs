@@ -25,12 +25,13 @@
 //! | `abort` | 20 | ends the program where a panic would break what others rely on |
 //! | `ended` | 40 | the error of a runtime that has ended |
 //! | `thread_name` | 40 | names of threads |
+//! | `slice` | 180 | how soon the system lets a woken thread run |
 //! | `park` | 160 | a thread sleeps until it is woken |
 //! | `queue` | 550 | local queue, injector, wake channel, next slot |
 //! | `task` | 3,400 | a task's memory, state, waker and handle |
 //! | `blocking` | 710 | the pool of threads for calls that block |
 //! | `driver` | 3,490 | events and timers, and the seat of the thread that waits for them |
-//! | `scheduler` | 7,340 | workers, which thread wakes which, and the watchdog |
+//! | `scheduler` | 7,200 | workers, which thread wakes which, and the watchdog |
 //!
 //! Calls upwards go through traits, or through functions that were handed down:
 //!
@@ -92,6 +93,8 @@ pub(crate) mod recycler;
 pub(crate) mod rng;
 pub(crate) mod scoped;
 pub(crate) mod slab;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) mod slice;
 pub(crate) mod sync_shim;
 #[cfg(not(target_family = "wasm"))]
 pub(crate) mod thread_name;

@@ -21,11 +21,12 @@
 //! no thread is in `block_on`, what is spawned waits. There is no driver thread; the blocking pool, and the
 //! threads of pinned tasks, are as for the first kind.
 //!
-//! On Linux 6.12 and later, a worker whose tasks have short polls asks the system for short slices of the
-//! processor (0.5 ms), so that it gets the core of a thread that computes. It does so unless the thread has
-//! another policy than the usual one, a raised priority, or is under a filter of system calls. The threads
-//! and processes that it starts have slices of the usual length, and neither a real-time policy nor a raised
-//! priority that a task has given this thread.
+//! On Linux 6.12 and later, a worker asks the system for short slices of the processor (0.5 ms), so that it
+//! gets the core of a thread that computes. It asks for slices of the usual length again while ready tasks
+//! wait for long polls, or a task blocks the thread in place. A thread is left alone if it has another policy
+//! than the usual one, a raised priority, slices that other code has set since, or a filter of system calls,
+//! which the default profiles of containers are. A process started by [`Command`](crate::process::Command)
+//! has usual slices; a thread or process that a task starts by std inherits those of the worker.
 //!
 //! # Fork
 //!

@@ -34,6 +34,8 @@ mod spawn;
 mod tracker;
 mod yield_now;
 
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use crate::engine::scheduler::before_process;
 pub use crate::engine::task::class::Class;
 pub use crate::engine::task::{AbortHandle, JoinError, JoinHandle, RunningTask, TaskId};
 pub use abort_on_drop::AbortOnDropHandle;

@@ -65,6 +65,7 @@
 
 mod pool_state;
 
+use crate::engine::slice::{self, Slices};
 use crate::engine::sync_shim::thread::{self, JoinHandle};
 use crate::engine::sync_shim::{Condvar, Mutex, MutexGuard, thread_local};
 use crate::engine::thread_name::ThreadName;
@@ -249,6 +250,8 @@ impl<J: Job> Pool<J> {
     /// The life of a thread.
     fn live(&self, number: usize) {
         LAST.set(Some(Last { number, threads: self.threads.clone() }));
+        // Those of the worker that has started it.
+        slice::choose(Slices::Usual);
         let mut guard = ThreadGuard { pool: self, number, ended: false };
         (self.config.around)(&mut || guard.work());
     }

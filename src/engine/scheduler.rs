@@ -141,7 +141,6 @@ mod policy;
 mod probe;
 mod quiescence;
 mod shared;
-mod slice;
 mod slots;
 mod threads;
 mod watchdog;
@@ -150,8 +149,8 @@ mod worker;
 pub(crate) use awake_threads::AwakeThreads;
 pub(crate) use brake::CpuBudget;
 pub(crate) use here::{
-    Here, block_in_place, enter_root, here, is_blocked_in_place, is_polling, report_panic,
-    set_current, wake_together, worker_index,
+    Here, before_process, block_in_place, enter_root, here, is_blocked_in_place, is_polling,
+    report_panic, set_current, wake_together, worker_index,
 };
 pub(crate) use observed::WorkerEntry;
 pub(crate) use probe::{AfterReport, Probe, TaskEvent, WorkerProbe};

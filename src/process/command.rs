@@ -8,6 +8,7 @@ mod windows;
 use super::child::Child;
 use crate::impls::setters;
 use crate::io::current_driver;
+use crate::task::before_process;
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
@@ -118,6 +119,7 @@ impl Command {
     pub fn spawn(&mut self) -> io::Result<Child> {
         // Before there is a process that would have to be taken back.
         drop(current_driver());
+        before_process();
         // Not with the program's name around it: an error of the system's own has its number only as it is.
         Child::new(self.std.spawn()?, self.kill_on_drop)
     }

@@ -50,11 +50,11 @@
 use super::enqueue::{Role, play, with_role};
 use super::probe::TaskEvent;
 use super::shared::Shared;
-use super::slice::Slices;
 use super::slots::Slot;
 use super::watchdog::needs_replacement;
 use super::worker::Worker;
 use crate::engine::driver::Driver;
+use crate::engine::slice::Slices;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, thread_local};
 use crate::engine::task::cell::new_send_task;
@@ -176,6 +176,15 @@ pub(crate) fn block_in_place<R>(f: impl FnOnce() -> R) -> R {
     })
 }
 
+/// Called before a process is started, which inherits the slices of the thread: a worker asks for usual ones.
+pub(crate) fn before_process() {
+    with_role(|role| {
+        if let Some(Role::Worker(worker)) = role {
+            worker.choose_slices(Slices::Usual);
+        }
+    });
+}
+
 /// Whether the calling thread is a worker that blocks in place.
 pub(crate) fn is_blocked_in_place() -> bool {
     with_role(|role| matches!(role, Some(Role::BlockedInPlace)))
@@ -191,9 +200,9 @@ impl<'a> BlockedInPlace<'a> {
         let blocked = Self(worker);
         shared.size.count_blocked();
         blocked.slot().set_blocked_in_place(true);
-        worker.choose_slices(Slices::Usual);
         shared.tell(worker.hand_over());
         shared.replace_blocked_worker();
+        worker.choose_slices(Slices::Usual);
         blocked
     }
 

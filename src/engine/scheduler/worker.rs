@@ -30,9 +30,9 @@ use super::idle::AfterSearch;
 use super::policy::Policy;
 use super::probe::{TaskEvent, WorkerProbe};
 use super::shared::Shared;
-use super::slice::{self, Slices};
 use crate::engine::park::Parker;
 use crate::engine::rng::Rng;
+use crate::engine::slice::{self, Slices};
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::task::class::Class;
@@ -68,8 +68,8 @@ pub(crate) struct Worker {
     next_spawn: Cell<u64>,
     /// Of the task that runs: what it spawns has the same.
     class: Cell<Class>,
-    /// What the thread has last asked for.
-    slices: Cell<Slices>,
+    /// What it has last asked for. `None`: its thread may have had another role before.
+    slices: Cell<Option<Slices>>,
 }
 
 /// The tasks that a group of wakers, which are called together, has woken so far.
@@ -91,7 +91,7 @@ impl Worker {
         Self {
             next_spawn: Cell::new(probe.as_ref().map_or(u64::MAX, |probe| probe.next_spawn())),
             class: Cell::new(Class::Normal),
-            slices: Cell::new(Slices::Usual),
+            slices: Cell::new(None),
             probe,
             own,
             policy: Policy::new(),
@@ -450,14 +450,14 @@ impl Worker {
         let polls_are_long = self.shared.watchdog.polls_are_long();
         self.set_timed(polls_are_long);
         self.choose_slices(match polls_are_long {
-            false => Slices::Short,
-            true if self.shared.size.is_helper(self.own.index) => Slices::Shortest,
+            _ if self.shared.size.is_helper(self.own.index) => Slices::Shortest,
             true => Slices::Usual,
+            false => Slices::Short,
         });
     }
 
     pub(super) fn choose_slices(&self, slices: Slices) {
-        if self.slices.replace(slices) != slices {
+        if self.slices.replace(Some(slices)) != Some(slices) {
             slice::choose(slices);
         }
     }

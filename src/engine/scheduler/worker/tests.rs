@@ -10,7 +10,7 @@ use crate::engine::scheduler::idle::LastLook;
 use crate::engine::scheduler::lengths::LONG_FROM;
 use crate::engine::scheduler::policy::{FAIR_INTERVAL, YIELDS_ALONE};
 use crate::engine::scheduler::probe::{AfterReport, Probe, TaskEvent, WorkerProbe};
-use crate::engine::scheduler::slice::Slices;
+use crate::engine::slice::Slices;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::cell::new_send_task;
@@ -572,14 +572,14 @@ fn a_worker_asks_for_short_slices_while_polls_are_short() {
     let chosen = |polls_are_long| {
         shared.watchdog.set_polls_are_long(polls_are_long);
         worker.look_for_long_tasks();
-        worker.slices.get()
+        worker.slices.get().expect("it has looked")
     };
     assert_eq!([false, true, false].map(chosen), [Slices::Short, Slices::Usual, Slices::Short]);
     // What blocks the thread in place may take long. The next look shortens the slices again.
     drop(BlockedInPlace::begin(&worker));
-    assert_eq!(worker.slices.get(), Slices::Usual);
+    assert_eq!(worker.slices.get(), Some(Slices::Usual));
     assert_eq!(chosen(false), Slices::Short);
     // The worker that is beyond the regular ones is a helper.
     shared.size.set_regular(0);
-    assert_eq!([false, true].map(chosen), [Slices::Short, Slices::Shortest]);
+    assert_eq!([false, true].map(chosen), [Slices::Shortest; 2]);
 }

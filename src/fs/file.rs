@@ -19,6 +19,7 @@ use std::future::poll_fn;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::SystemTime;
 
 /// As tokio's: large enough that the trip to the pool does not count beside the copying.
@@ -36,12 +37,12 @@ const MAX_BUF_SIZE: usize = 2 * 1024 * 1024;
 /// `flush` after the last write**: it waits until everything has arrived, and returns the error of the last
 /// write.
 ///
-/// An error of a write comes out once, at the next write, `flush`, [`sync_all`](Self::sync_all),
-/// [`sync_data`](Self::sync_data) or [`set_len`](Self::set_len); reads, seeks and the others keep it for
-/// those. The bytes that could not be written are kept. The next write, `flush` or sync tries them again, at
-/// the place that they were meant for, and returns an error as long as that fails. So `Ok` from one of these
-/// always says that all bytes which were accepted are in the file. (tokio's file forgets the bytes with the
-/// error, and the second `flush` says `Ok`.) `set_len` cuts off those behind the new end.
+/// An error of a write comes out once, at the next write, `flush`, [`sync_all`](Self::sync_all) or
+/// [`sync_data`](Self::sync_data); reads, seeks and the others keep it for those. The bytes that could not be
+/// written are kept. The next write, `flush` or sync tries them again, at the place that they were meant for,
+/// and returns an error as long as that fails. So `Ok` from one of these always says that all bytes which
+/// were accepted are in the file. (tokio's file forgets the bytes with the error, and the second `flush` says
+/// `Ok`.) [`set_len`](Self::set_len) cuts off those behind the new end.
 ///
 /// A write that failed may have written a part, and moved the position by it.
 ///
@@ -196,7 +197,9 @@ impl File {
     ///
     /// Gives the file back if something is under way: a write, or a call whose future was dropped.
     pub fn try_into_std(mut self) -> Result<std::fs::File, Self> {
-        if self.traffic.get_mut().is_busy() {
+        // A call may have ended that no one has asked for since.
+        let cx = &mut Context::from_waker(Waker::noop());
+        if self.traffic.get_mut().poll_settle(cx).is_pending() {
             return Err(self);
         }
         // No system waits for anything to do this, and an error leaves the position ahead.
@@ -255,14 +258,14 @@ impl File {
     ///
     /// # Errors
     ///
-    /// The error of an earlier write; else that of [`std::fs::File::set_len`]: among them that the file is
-    /// not open for writing. [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
+    /// The errors of [`std::fs::File::set_len`], among them that the file is not open for writing.
+    /// [`Other`](io::ErrorKind::Other) if the runtime is shutting down.
     ///
     /// # Panics
     ///
     /// When polled outside a runtime.
     pub async fn set_len(&self, size: u64) -> io::Result<()> {
-        self.call(Kind::SetLen, move |shared| shared.set_len(size)).await
+        self.call(Kind::Other, move |shared| shared.set_len(size)).await
     }
 
     /// Returns what the system knows of the file, after the writes that were accepted. A read that is under
@@ -390,10 +393,8 @@ impl File {
     ) -> io::Result<T> {
         let mut traffic = self.traffic.lock().await;
         poll_fn(|cx| traffic.poll_room(cx, kind)).await;
-        match kind {
-            Kind::Sync => poll_fn(|cx| traffic.poll_flush(cx, &self.shared)).await?,
-            Kind::SetLen => traffic.report()?,
-            _ => {}
+        if kind == Kind::Sync {
+            poll_fn(|cx| traffic.poll_flush(cx, &self.shared)).await?;
         }
         // Beside the outcome that all calls have, so that the next caller can wait for any of them.
         let value = Arc::new(Mutex::new(None));

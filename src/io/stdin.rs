@@ -4,8 +4,8 @@
 //! runs there. No runtime owns this thread; the process ends without waiting for it.
 //!
 //! Nothing is lost: what the thread has read stays in the one buffer of the process until a call takes
-//! it, whichever call asked for it. It reads once per request, so that other readers of the same input lose
-//! at most what was asked for here.
+//! it, whichever call asked for it. It reads once per request, and no more than was asked for, so that the
+//! rest stays in the buffer of std, for other readers of the same input.
 //!
 //! No wake is lost, because everything happens under one lock: a reader that finds nothing leaves its waker
 //! and the request in the same critical section, and the thread stores what it has read and takes the wakers
@@ -24,8 +24,8 @@ use std::process;
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, Thread};
 
-/// How much one request reads: what the buffer of std's standard input holds.
-const READ_AT_ONCE: usize = 8 * 1024;
+/// The most that one request reads, in bytes: what tokio reads at once, too.
+const MOST: usize = 2 * 1024 * 1024;
 
 /// The standard input of the process; see [`stdin`].
 #[derive(Debug)]
@@ -82,8 +82,8 @@ struct Input {
     reader: Option<(u32, Thread)>,
     /// A thread of a parent had it during the fork.
     is_std_locked: bool,
-    /// It shall read.
-    wanted: bool,
+    /// How many bytes it shall read at most; 0: none.
+    wanted: usize,
     /// What it has read, from `position` on.
     chunk: Vec<u8>,
     position: usize,
@@ -99,7 +99,7 @@ struct Input {
 static INPUT: Mutex<Input> = Mutex::new(Input {
     reader: None,
     is_std_locked: false,
-    wanted: false,
+    wanted: 0,
     chunk: Vec::new(),
     position: 0,
     end: None,
@@ -122,7 +122,9 @@ impl Stdin {
             return Poll::Ready(result);
         }
         let reader = input.reader()?;
-        input.wanted = true;
+        if input.wanted == 0 {
+            input.wanted = buf.len().min(MOST);
+        }
         let before = match input.waiting.iter_mut().find(|(number, _)| *number == self.number) {
             Some((_, kept)) => Some(std::mem::replace(kept, waker)),
             None => {
@@ -167,7 +169,7 @@ impl Input {
             _ => {}
         }
         // In the parent `wanted` lasts as long as the read. Children of this process inherit the lock, too.
-        self.is_std_locked |= self.reader.is_some() && self.wanted;
+        self.is_std_locked |= self.reader.is_some() && self.wanted != 0;
         let read = if self.is_std_locked { read_past_std } else { read_as_std };
         let start = thread::Builder::new().name("liten-stdin".to_owned());
         let thread = start.spawn(move || read_when_asked(read))?.thread().clone();
@@ -213,19 +215,23 @@ fn read_past_std(buf: &mut [u8]) -> io::Result<usize> {
 }
 
 fn read_when_asked(source: Source) {
-    let mut buf = vec![0; READ_AT_ONCE];
+    let mut buf = Vec::new();
     loop {
-        while !INPUT.lock().wanted {
+        let wanted = INPUT.lock().wanted;
+        if wanted == 0 {
             thread::park();
+            continue;
         }
+        buf.resize(wanted, 0);
         let read = source(&mut buf);
         let mut input = INPUT.lock();
-        input.wanted = false;
+        input.wanted = 0;
         match read {
             Ok(0) => input.end = Some(Ok(())),
             Ok(count) => {
-                input.chunk.clear();
-                input.chunk.extend_from_slice(&buf[..count]);
+                buf.truncate(count);
+                // The memory of the chunk before, which was taken.
+                std::mem::swap(&mut input.chunk, &mut buf);
                 input.position = 0;
             }
             Err(error) => input.end = Some(Err(error)),

@@ -3,6 +3,10 @@
 //! The handles stand in a [`FuturesUnordered`]: it polls only the handles that were woken, so a set of ten
 //! thousand tasks costs one poll per finished task and not ten thousand. Rejected: a list of our own over
 //! the join wakers, which would be the same intrusive queue a second time.
+//!
+//! A handle is polled when it is inserted, so that it is woken when its task ends, and stands among the woken
+//! ones in that place. Otherwise the first poll of the set would find the tasks that have ended by then in
+//! the order in which they were spawned.
 
 use super::{AbortHandle, JoinError, JoinHandle, TaskId};
 use crate::engine::task::budget;
@@ -11,6 +15,7 @@ use crate::impls::{impl_debug, impl_default};
 use crate::runtime::gauges::{Gauge, Measured};
 use crate::runtime::{Handle, LocalSet};
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::panic::{Location, resume_unwind};
 use std::pin::Pin;
@@ -39,7 +44,12 @@ use std::task::{Context, Poll, Waker, ready};
 /// ```
 #[must_use = "dropping a set aborts its tasks"]
 pub struct JoinSet<T> {
+    /// Tasks that have not been seen to have ended.
     tasks: FuturesUnordered<Member<T>>,
+    /// Those that an insertion has seen to have ended, in that order.
+    ended: VecDeque<JoinHandle<T>>,
+    /// The waker of the last poll that found none, which an insertion keeps in its place.
+    waiting: Option<Waker>,
     gauge: Gauge,
 }
 
@@ -62,17 +72,17 @@ impl<T> JoinSet<T> {
     #[track_caller]
     pub fn new() -> Self {
         let gauge = Gauge::new(Measured::JoinSet, None, Location::caller());
-        Self { tasks: FuturesUnordered::new(), gauge }
+        Self { tasks: FuturesUnordered::new(), ended: VecDeque::new(), waiting: None, gauge }
     }
 
     /// Returns how many tasks are in the set, finished ones that have not been joined included.
     pub fn len(&self) -> usize {
-        self.tasks.len()
+        self.tasks.len() + self.ended.len()
     }
 
     /// Returns whether no task is in the set.
     pub fn is_empty(&self) -> bool {
-        self.tasks.is_empty()
+        self.tasks.is_empty() && self.ended.is_empty()
     }
 
     /// Spawns `future` on the current runtime and puts the task into the set.
@@ -139,7 +149,12 @@ impl<T> JoinSet<T> {
     pub fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
         let abort = handle.abort_handle();
         self.tasks.push(Member(Some(handle)));
-        self.gauge.set_length(|| self.tasks.len());
+        let cx = &mut Context::from_waker(self.waiting.as_ref().unwrap_or(Waker::noop()));
+        let tasks = &mut self.tasks;
+        while let Poll::Ready(Some(ended)) = budget::unlimited(|| tasks.poll_next_unpin(cx)) {
+            self.ended.push_back(ended);
+        }
+        self.gauge.set_length(|| self.len());
         abort
     }
 
@@ -227,10 +242,20 @@ impl<T> JoinSet<T> {
 
     /// The next task that has ended.
     fn poll_ended(&mut self, cx: &mut Context<'_>) -> Poll<Option<JoinHandle<T>>> {
-        let poll = self.tasks.poll_next_unpin(cx);
-        if let Poll::Ready(Some(_)) = poll {
-            self.gauge.set_length(|| self.tasks.len());
-            self.gauge.note_user();
+        let poll = match self.ended.pop_front() {
+            Some(ended) => Poll::Ready(Some(ended)),
+            None => self.tasks.poll_next_unpin(cx),
+        };
+        match poll {
+            Poll::Ready(Some(_)) => {
+                self.gauge.set_length(|| self.len());
+                self.gauge.note_user();
+            }
+            Poll::Ready(None) => {}
+            Poll::Pending => match &mut self.waiting {
+                Some(waiting) => waiting.clone_from(cx.waker()),
+                None => self.waiting = Some(cx.waker().clone()),
+            },
         }
         poll
     }
@@ -270,6 +295,7 @@ impl<T> JoinSet<T> {
     /// Takes every task out of the set without aborting it: they go on unattended.
     pub fn detach_all(&mut self) {
         self.tasks.clear();
+        self.ended.clear();
         self.gauge.set_length(|| 0);
     }
 

@@ -2,6 +2,7 @@
 
 use super::timer::Timer;
 use super::{Duration, Instant};
+use crate::engine::task::budget;
 use crate::impls::{impl_debug, impl_error};
 use crate::runtime::tokio_words;
 use pin_project_lite::pin_project;
@@ -95,8 +96,6 @@ pin_project! {
     pub struct Timeout<F> {
         #[pin]
         value: F,
-        // Not a `Sleep`, which would take from the task's budget: a future that always uses the budget up
-        // before it returns would then never time out.
         timer: Timer,
     }
 }
@@ -123,10 +122,18 @@ impl<F: Future> Future for Timeout<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
+        let had_budget = budget::is_left();
         if let Poll::Ready(output) = this.value.poll(cx) {
             return Poll::Ready(Ok(output));
         }
-        ready!(this.timer.poll(cx));
+        // A future that always uses the budget up before it returns would otherwise never time out. For any
+        // other one, a deadline costs as much as it does in a `Sleep`: a task that turns round a deadline
+        // that has passed yields.
+        if budget::is_traced() || had_budget && !budget::is_left() {
+            ready!(this.timer.poll(cx));
+        } else {
+            ready!(budget::poll_leaf(cx, |cx| this.timer.poll(cx)));
+        }
         Poll::Ready(Err(Elapsed(())))
     }
 }

@@ -99,8 +99,6 @@ pub(super) enum Kind {
     Seek(SeekFrom),
     /// Its error is about data that were written.
     Sync,
-    /// It must not hide that data were lost, but its own error is about something else.
-    SetLen,
     /// It concerns neither contents nor position.
     Beside,
     Other,

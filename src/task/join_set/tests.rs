@@ -42,6 +42,45 @@ async fn until(done: impl Fn() -> bool) {
 }
 
 #[test]
+fn tasks_that_end_before_the_first_join_come_in_the_order_of_their_ends() {
+    block_on(async {
+        let (first_may_end, gate) = crate::sync::oneshot::channel::<()>();
+        let mut set = JoinSet::new();
+        set.spawn(async move {
+            gate.await.expect("it is opened");
+            'a'
+        });
+        let second = set.spawn(async { 'b' });
+        until(|| second.is_finished()).await;
+        let third = set.spawn(async { 'c' });
+        until(|| third.is_finished()).await;
+        first_may_end.send(()).expect("it is waited for");
+        assert_eq!((set.len(), set.join_all().await), (3, vec!['b', 'c', 'a']));
+    });
+}
+
+/// An insertion polls the set with the waker that waits for it.
+#[test]
+fn a_task_that_is_inserted_takes_no_waker_away() {
+    block_on(async {
+        let (may_end, gate) = crate::sync::oneshot::channel::<()>();
+        let mut set = JoinSet::new();
+        set.spawn(async move { gate.await.is_ok() });
+        let mut end = Some(may_end);
+        let first = poll_fn(|cx| match (set.poll_join_next(cx), end.take()) {
+            (Poll::Ready(first), _) => Poll::Ready(first),
+            (Poll::Pending, Some(end)) => {
+                set.spawn(pending());
+                end.send(()).expect("it is waited for");
+                Poll::Pending
+            }
+            (Poll::Pending, None) => Poll::Pending,
+        });
+        assert!(first.await.expect("there are two").expect("no panic"));
+    });
+}
+
+#[test]
 fn every_task_is_joined_once() {
     block_on(async {
         let mut set: JoinSet<u32> = (0..100).map(|n| async move { n }).collect();

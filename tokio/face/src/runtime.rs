@@ -43,6 +43,7 @@ use crate::spawning::{blocked_on, blocking, spawned};
 use liten::task::JoinHandle;
 use std::future::Future;
 use std::io::Result;
+use std::ops::Deref;
 use std::panic::Location;
 use std::thread;
 use std::time::Duration;
@@ -73,7 +74,7 @@ pub fn is_rt_shutdown_err(error: &std::io::Error) -> bool {
 #[derive(Debug)]
 pub struct Runtime {
     check: DropCheck,
-    runtime: liten::runtime::Runtime,
+    runtime: Ending,
     handle: Handle,
     _entry: Entry,
     _extras: Extras,
@@ -94,7 +95,7 @@ impl Runtime {
         let handle = Handle::from_inner(runtime.handle().clone());
         let _entry = Entry::new(handle.id(), disabled);
         let check = DropCheck::new(&_extras);
-        Self { check, runtime, handle, _entry, _extras }
+        Self { check, runtime: Ending(Some(runtime)), handle, _entry, _extras }
     }
 
     /// Makes a runtime with a worker per processor.
@@ -159,19 +160,46 @@ impl Runtime {
     /// Panics in async code, unless nothing is waited for.
     pub fn shutdown_timeout(self, duration: Duration) {
         self.check.end_within(duration);
-        self.runtime.shutdown_timeout(duration);
+        self.runtime.into_inner().shutdown_timeout(duration);
     }
 
     /// Ends the runtime without waiting for its threads.
     pub fn shutdown_background(self) {
         // Nothing is waited for, so it may be called anywhere.
         self.check.waive();
-        self.runtime.shutdown_background();
+        self.runtime.into_inner().shutdown_background();
     }
 
     /// Returns what the runtime counts.
     pub fn metrics(&self) -> RuntimeMetrics {
         self.handle.metrics()
+    }
+}
+
+/// A runtime that waits for its threads when it is dropped, unless that would block async code, which is
+/// unwinding then: what those threads wait for may be dropped later in the same unwinding.
+#[derive(Debug)]
+struct Ending(Option<liten::runtime::Runtime>);
+
+impl Ending {
+    fn into_inner(mut self) -> liten::runtime::Runtime {
+        self.0.take().expect("it is there until it is taken or dropped")
+    }
+}
+
+impl Deref for Ending {
+    type Target = liten::runtime::Runtime;
+
+    fn deref(&self) -> &liten::runtime::Runtime {
+        self.0.as_ref().expect("it is there until it is taken or dropped")
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take().filter(|_| !liten::task::may_block()) {
+            runtime.shutdown_background();
+        }
     }
 }
 

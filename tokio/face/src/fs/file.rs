@@ -111,7 +111,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// The error of an earlier write, once, and that of [`std::fs::File::set_len`].
+    /// The error of [`std::fs::File::set_len`].
     pub async fn set_len(&self, size: u64) -> io::Result<()> {
         context::assert_inside();
         self.inner.set_len(size).await

@@ -5,7 +5,7 @@ use crate::io::interest::Interest;
 use crate::io::ready::Ready;
 use liten::io::{Direction, Interest as Wanted, Ready as Bits, Registered};
 use mio::event::Source;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -199,9 +199,15 @@ impl Registration {
     pub(crate) async fn async_io<R>(
         &self,
         interest: Interest,
-        f: impl FnMut() -> io::Result<R>,
+        mut f: impl FnMut() -> io::Result<R>,
     ) -> io::Result<R> {
-        let done = self.registered.async_io(wanted(interest), f).await;
+        // What was interrupted is the caller's to repeat.
+        let once = || match f() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(Err(error)),
+            result => result.map(Ok),
+        };
+        let done = self.registered.async_io(wanted(interest), once).await;
+        let done = done.and_then(|result| result);
         if done.as_ref().is_err_and(is_lacking) && liten::runtime::is_inside() {
             Box::pin(liten::time::sleep(PAUSE)).await;
         }

@@ -4,6 +4,7 @@
 use super::span::SleepSpan;
 use super::{Duration, Instant};
 use crate::runtime::context;
+use crate::task::coop;
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::marker::PhantomPinned;
@@ -135,7 +136,9 @@ impl Future for Sleep {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
         let is_first = !mem::replace(this.started, true);
-        if !*this.finished && !this.end.has_come() {
+        if *this.finished || this.end.has_come() {
+            ready!(coop::poll_proceed(cx)).made_progress();
+        } else {
             let deadline = is_first.then(|| this.timer.deadline());
             ready!(this.span.poll(deadline, || Pin::new(this.timer).poll(cx)));
         }

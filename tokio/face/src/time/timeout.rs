@@ -4,6 +4,7 @@
 use super::error::Elapsed;
 use super::{Duration, Instant};
 use crate::runtime::context;
+use crate::task::coop;
 use pin_project_lite::pin_project;
 use std::convert::Infallible;
 use std::future::{Future, IntoFuture, Pending, pending};
@@ -26,6 +27,7 @@ where
     Timeout {
         value: future.into_future(),
         limit: liten::time::timeout(duration, pending()),
+        elapsed: None,
         pinned: PhantomPinned,
     }
 }
@@ -45,6 +47,7 @@ where
     Timeout {
         value: future.into_future(),
         limit: liten::time::timeout_at(deadline, pending()),
+        elapsed: None,
         pinned: PhantomPinned,
     }
 }
@@ -58,6 +61,8 @@ pin_project! {
         value: T,
         #[pin]
         limit: liten::time::Timeout<Pending<Infallible>>,
+        // It stays so when it is polled again.
+        elapsed: Option<Elapsed>,
         #[pin]
         pinned: PhantomPinned,
     }
@@ -84,11 +89,28 @@ impl<T: Future> Future for Timeout<T> {
     type Output = Result<T::Output, Elapsed>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
+        let mut this = self.project();
+        let had_budget = coop::has_budget_remaining();
         if let Poll::Ready(output) = this.value.poll(cx) {
             return Poll::Ready(Ok(output));
         }
         ready!(crate::trace::trace_leaf(cx));
-        this.limit.poll(cx).map_ok(|never| match never {})
+        // A future that always uses the budget up before it returns would otherwise never time out.
+        let is_free = had_budget && !coop::has_budget_remaining();
+        if let Some(elapsed) = *this.elapsed {
+            if !is_free {
+                ready!(coop::poll_proceed(cx)).made_progress();
+            }
+            return Poll::Ready(Err(elapsed));
+        }
+        let limit = this.limit.as_mut();
+        let result = match is_free {
+            true => std::pin::pin!(coop::unconstrained(limit)).poll(cx),
+            false => limit.poll(cx),
+        };
+        result.map(|result| match result {
+            Ok(never) => match never {},
+            Err(elapsed) => Err(*this.elapsed.insert(elapsed)),
+        })
     }
 }

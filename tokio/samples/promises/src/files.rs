@@ -21,6 +21,7 @@ const READ_INPUT: &str = "read-input";
 const FILL_UP: &str = "fill-up";
 const FLUSH_AGAIN: &str = "flush-again";
 const GIVE_UP_INPUT: &str = "give-up-input";
+const SHARE_INPUT: &str = "share-input";
 
 const LENGTH: usize = 2_000_000;
 
@@ -28,6 +29,9 @@ pub(crate) fn keep_all() {
     a_large_output_arrives_in_a_pipe_in_non_blocking_mode();
     an_input_in_non_blocking_mode_is_waited_for();
     an_input_that_was_given_up_is_there_for_the_next_handle();
+    input_that_was_not_asked_for_is_left_to_std();
+    a_file_is_given_back_when_its_write_is_done();
+    an_error_of_a_write_does_not_keep_a_file_from_being_cut();
     a_file_in_non_blocking_mode_is_waited_for();
     a_read_that_waits_holds_up_no_end_of_a_runtime();
     no_call_says_ok_while_bytes_are_not_written();
@@ -54,6 +58,12 @@ pub(crate) fn play_a_part(part: &str) -> bool {
             let mut text = String::new();
             let read = current_thread().block_on(stdin().read_to_string(&mut text));
             println!("{read:?} {text}");
+        }
+        SHARE_INPUT => {
+            let mut start = [0; 4];
+            let read = current_thread().block_on(stdin().read_exact(&mut start));
+            let rest = std::io::read_to_string(std::io::stdin());
+            println!("{read:?} {rest:?}");
         }
         GIVE_UP_INPUT => current_thread().block_on(give_up_and_read_again()),
         FLUSH_AGAIN => current_thread().block_on(flush_again()),
@@ -122,6 +132,39 @@ fn an_input_in_non_blocking_mode_is_waited_for() {
     drop(writer);
     let output = child.and_then(std::process::Child::wait_with_output).expect("it ends");
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "Ok(7) one two");
+}
+
+fn input_that_was_not_asked_for_is_left_to_std() {
+    let (reader, writer) = own_pipe();
+    StdFile::from(writer).write_all(b"abcdefgh").expect("it is written");
+    let output = this_as(SHARE_INPUT).stdin(reader).output().expect("it can be started");
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "Ok(4) Ok(\"efgh\")");
+}
+
+fn a_file_is_given_back_when_its_write_is_done() {
+    current_thread().block_on(async {
+        let path = env::temp_dir().join(format!("promises-given-{}", std::process::id()));
+        let mut file = File::create(&path).await.expect("a file");
+        std::fs::remove_file(path).expect("it is there");
+        file.write_all(b"hi").await.expect("it is accepted");
+        let limit = std::time::Instant::now() + Duration::from_secs(30);
+        while let Err(back) = file.try_into_std() {
+            assert!(std::time::Instant::now() < limit, "its write is under way for ever");
+            file = back;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+}
+
+fn an_error_of_a_write_does_not_keep_a_file_from_being_cut() {
+    current_thread().block_on(async {
+        let options = OpenOptions::new().write(true).open("/dev/full").await;
+        let mut file = options.expect("it is there");
+        file.write_all(b"hi").await.expect("it is accepted");
+        let error = file.set_len(0).await.expect_err("a device has no length");
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert_eq!(file.flush().await.map_err(|it| it.kind()), Err(ErrorKind::StorageFull));
+    });
 }
 
 /// Does not hold on tokio, which loses the first line and then waits for a third one for ever.

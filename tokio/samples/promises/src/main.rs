@@ -8,6 +8,7 @@ mod large;
 mod page;
 mod reads;
 mod states;
+mod yields;
 
 use std::cell::RefCell;
 use std::env;
@@ -56,6 +57,7 @@ fn main() {
     files::keep_all();
     full::keep_all();
     ends::keep_all();
+    yields::keep_all();
     println!("all promises kept");
 }
 

@@ -48,7 +48,7 @@ pub struct JoinSet<T> {
     tasks: FuturesUnordered<Member<T>>,
     /// Those that an insertion has seen to have ended, in that order.
     ended: VecDeque<JoinHandle<T>>,
-    /// The waker of the last poll that found none, which an insertion keeps in its place.
+    /// The waker of the last poll that found none: an insertion keeps it in its place, or wakes it.
     waiting: Option<Waker>,
     gauge: Gauge,
 }
@@ -153,6 +153,10 @@ impl<T> JoinSet<T> {
         let tasks = &mut self.tasks;
         while let Poll::Ready(Some(ended)) = budget::unlimited(|| tasks.poll_next_unpin(cx)) {
             self.ended.push_back(ended);
+        }
+        if !self.ended.is_empty() {
+            // It does not poll the set again by itself.
+            self.waiting.take().into_iter().for_each(Waker::wake);
         }
         self.gauge.set_length(|| self.len());
         abort

@@ -81,6 +81,25 @@ fn a_task_that_is_inserted_takes_no_waker_away() {
 }
 
 #[test]
+fn the_insertion_of_a_task_that_has_ended_wakes_what_waits() {
+    block_on(async {
+        let ended = crate::spawn(async { true });
+        until(|| ended.is_finished()).await;
+        let (mut set, mut ended) = (JoinSet::new(), Some(ended));
+        set.spawn(pending());
+        let first = poll_fn(|cx| match (set.poll_join_next(cx), ended.take()) {
+            (Poll::Ready(first), _) => Poll::Ready(first),
+            (Poll::Pending, Some(ended)) => {
+                set.insert(ended);
+                Poll::Pending
+            }
+            (Poll::Pending, None) => Poll::Pending,
+        });
+        assert!(first.await.expect("there are two").expect("no panic"));
+    });
+}
+
+#[test]
 fn every_task_is_joined_once() {
     block_on(async {
         let mut set: JoinSet<u32> = (0..100).map(|n| async move { n }).collect();

@@ -154,11 +154,13 @@ fn calls_that_were_given_up_are_waited_for() {
     guarded(|| {
         let (runtime, folder) = (pool(1), Folder::new());
         let mut file = digits(&runtime, &folder);
-        give_up!(runtime, file.metadata());
+        let release = occupy(&runtime);
+        runtime.block_on(give_up_in(&file));
         file = match file.try_into_std() {
             Ok(_) => panic!("a call is under way, and no task has waited for it"),
             Err(file) => file,
         };
+        drop(release);
         give_up!(runtime, file.set_len(5));
         give_up!(runtime, file.sync_all());
         give_up!(runtime, file.try_clone());

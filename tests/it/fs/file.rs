@@ -144,18 +144,20 @@ fn an_error_of_a_write_comes_out_at_a_place_for_it() {
     });
 }
 
-/// Cutting the file off needs the error told first, and its own error is another one.
 #[test]
-fn an_error_of_a_write_comes_out_before_a_file_is_cut_off() {
+fn an_error_of_a_write_does_not_keep_a_file_from_being_cut_off() {
     run(|| async {
         let folder = Folder::new();
         let path = folder.file("file", "0123456789");
         let mut file = File::open(&path).await.unwrap();
         assert_eq!(file.write(b"abc").await.unwrap(), 3);
         let mut std = std::fs::File::open(&path).unwrap();
-        same_error(file.set_len(0).await, std::io::Write::write(&mut std, b"abc"));
-        same_error(file.set_len(0).await, std.set_len(0));
-        assert!(file.flush().await.is_err(), "the bytes are not in the file");
+        for _ in 0..2 {
+            same_error(file.set_len(0).await, std.set_len(0));
+        }
+        for _ in 0..2 {
+            same_error(file.flush().await, std::io::Write::write(&mut std, b"abc"));
+        }
     });
 }
 

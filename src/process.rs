@@ -75,6 +75,8 @@ use self::windows as system;
 
 pub use self::child::Child;
 pub use self::command::Command;
+#[doc(hidden)]
+pub use self::command::before_spawn;
 pub use self::stdio::{ChildStderr, ChildStdin, ChildStdout};
 #[doc(hidden)]
 pub use self::watched::Watched;

@@ -14,6 +14,12 @@ use std::io;
 use std::path::Path;
 use std::process::{self, ExitStatus, Output, Stdio};
 
+/// To be called before std starts a process, which inherits the slices of the processor of this thread.
+#[doc(hidden)]
+pub fn before_spawn() {
+    before_process();
+}
+
 /// A program to be started: the builder of the standard library, with asynchronous ends.
 ///
 /// # Examples
@@ -119,7 +125,7 @@ impl Command {
     pub fn spawn(&mut self) -> io::Result<Child> {
         // Before there is a process that would have to be taken back.
         drop(current_driver());
-        before_process();
+        before_spawn();
         // Not with the program's name around it: an error of the system's own has its number only as it is.
         Child::new(self.std.spawn()?, self.kill_on_drop)
     }

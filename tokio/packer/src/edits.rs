@@ -253,6 +253,21 @@ pub(crate) struct ChildStdio {",
         to: Some("#[derive(Debug)]\npub(crate) struct ChildStdin"),
         with: "",
     },
+    // A child does not inherit the slices of a worker.
+    Edit {
+        path: "src/process/mod.rs",
+        from: "let child = self.std.spawn()?;",
+        to: None,
+        with: "liten::process::before_spawn();
+        let child = self.std.spawn()?;",
+    },
+    Edit {
+        path: "src/process/mod.rs",
+        from: "let child = with(&mut self.std)?;",
+        to: None,
+        with: "liten::process::before_spawn();
+        let child = with(&mut self.std)?;",
+    },
 ];
 
 /// Makes all changes, or none of them counts.

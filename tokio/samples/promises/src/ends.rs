@@ -16,7 +16,29 @@ pub(crate) fn keep_all() {
     a_child_that_the_end_of_its_runtime_kills_leaves_nothing();
     a_value_can_be_borrowed_twice_while_a_sender_waits();
     a_child_outlives_the_runtime_that_has_started_it();
+    a_child_has_slices_of_the_usual_length();
     a_local_runtime_that_would_block_async_code_panics();
+}
+
+/// Workers have short ones. Not every system shows them.
+fn a_child_has_slices_of_the_usual_length() {
+    let length = |text: &str| {
+        let line = text.lines().find(|line| line.starts_with("se.slice"))?;
+        line.rsplit(':').next()?.trim().parse::<u64>().ok()
+    };
+    let of_this_thread = || length(&fs::read_to_string("/proc/thread-self/sched").ok()?);
+    let usual = of_this_thread();
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let child = runtime.expect("a runtime").block_on(async {
+        let task = tokio::spawn(async {
+            // After a sleep of the worker at the latest, it has chosen.
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            Command::new("cat").arg("/proc/self/sched").output().await
+        });
+        task.await.expect("no panic").expect("a child")
+    });
+    let printed = String::from_utf8(child.stdout).expect("it is text");
+    assert_eq!(length(&printed), usual.filter(|_| child.status.success()));
 }
 
 /// It is waited for in another one, before and after the end of the first one.

@@ -50,7 +50,7 @@ use std::task::{Context, Poll, ready};
 /// ```
 #[track_caller]
 pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
-    Timeout { value: future.into_future(), timer: Timer::after(duration) }
+    Timeout { value: future.into_future(), timer: Timer::after(duration), has_elapsed: false }
 }
 
 /// Waits for `future`, but not beyond `deadline`. Otherwise as [`timeout`].
@@ -87,7 +87,7 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
 /// ```
 #[track_caller]
 pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
-    Timeout { value: future.into_future(), timer: Timer::new(deadline) }
+    Timeout { value: future.into_future(), timer: Timer::new(deadline), has_elapsed: false }
 }
 
 pin_project! {
@@ -97,6 +97,8 @@ pin_project! {
         #[pin]
         value: F,
         timer: Timer,
+        // It stays so when it is polled again, which the timer does not by itself under tokio's name.
+        has_elapsed: bool,
     }
 }
 
@@ -111,6 +113,32 @@ impl<F> Timeout<F> {
         &mut self.value
     }
 
+    /// Polls the deadline, for a future that has just been polled and is pending. `had_budget`: whether a
+    /// unit of the budget was left before that.
+    ///
+    /// A future that always uses the budget up before it returns would otherwise never time out. For any
+    /// other one, a deadline costs as much as it does in a `Sleep`: a task that turns round a deadline that
+    /// has passed yields.
+    #[doc(hidden)]
+    pub fn poll_deadline(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        had_budget: bool,
+    ) -> Poll<Elapsed> {
+        let this = self.project();
+        let mut poll = |cx: &mut Context<'_>| match *this.has_elapsed {
+            true => Poll::Ready(()),
+            false => this.timer.poll(cx),
+        };
+        if budget::is_traced() || had_budget && !budget::is_left() {
+            ready!(poll(cx));
+        } else {
+            ready!(budget::poll_leaf(cx, poll));
+        }
+        *this.has_elapsed = true;
+        Poll::Ready(Elapsed(()))
+    }
+
     /// Takes the deadline away and returns the future.
     pub fn into_inner(self) -> F {
         self.value
@@ -120,21 +148,12 @@ impl<F> Timeout<F> {
 impl<F: Future> Future for Timeout<F> {
     type Output = Result<F::Output, Elapsed>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let had_budget = budget::is_left();
-        if let Poll::Ready(output) = this.value.poll(cx) {
+        if let Poll::Ready(output) = self.as_mut().project().value.poll(cx) {
             return Poll::Ready(Ok(output));
         }
-        // A future that always uses the budget up before it returns would otherwise never time out. For any
-        // other one, a deadline costs as much as it does in a `Sleep`: a task that turns round a deadline
-        // that has passed yields.
-        if budget::is_traced() || had_budget && !budget::is_left() {
-            ready!(this.timer.poll(cx));
-        } else {
-            ready!(budget::poll_leaf(cx, |cx| this.timer.poll(cx)));
-        }
-        Poll::Ready(Err(Elapsed(())))
+        self.poll_deadline(cx, had_budget).map(Err)
     }
 }
 

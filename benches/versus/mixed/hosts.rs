@@ -66,7 +66,7 @@ impl Host for Smol {
     fn in_place<T: Send + 'static>(
         work: impl FnOnce() -> T + Send + 'static,
     ) -> impl Future<Output = T> + Send {
-        smol::unblock(work)
+        Self::offload(work)
     }
 
     fn offload<T: Send + 'static>(

@@ -449,10 +449,12 @@ impl Worker {
         }
         let polls_are_long = self.shared.watchdog.polls_are_long();
         self.set_timed(polls_are_long);
-        self.choose_slices(match polls_are_long {
-            _ if self.shared.size.is_helper(self.own.index) => Slices::Shortest,
-            true => Slices::Usual,
-            false => Slices::Short,
+        self.choose_slices(if self.shared.size.is_helper(self.own.index) {
+            Slices::Shortest
+        } else if polls_are_long {
+            Slices::Usual
+        } else {
+            Slices::Short
         });
     }
 

@@ -59,6 +59,20 @@ fn tasks_that_end_before_the_first_join_come_in_the_order_of_their_ends() {
     });
 }
 
+/// Returns the output of the next task. Calls `change` when there is none yet, and does not poll the set
+/// again before it is woken.
+async fn next_after<T: 'static>(set: &mut JoinSet<T>, change: impl FnOnce(&mut JoinSet<T>)) -> T {
+    let mut change = Some(change);
+    let next = poll_fn(|cx| {
+        let next = set.poll_join_next(cx);
+        if next.is_pending() {
+            change.take().into_iter().for_each(|change| change(set));
+        }
+        next
+    });
+    next.await.expect("there are two").expect("no panic")
+}
+
 /// An insertion polls the set with the waker that waits for it.
 #[test]
 fn a_task_that_is_inserted_takes_no_waker_away() {
@@ -66,17 +80,11 @@ fn a_task_that_is_inserted_takes_no_waker_away() {
         let (may_end, gate) = crate::sync::oneshot::channel::<()>();
         let mut set = JoinSet::new();
         set.spawn(async move { gate.await.is_ok() });
-        let mut end = Some(may_end);
-        let first = poll_fn(|cx| match (set.poll_join_next(cx), end.take()) {
-            (Poll::Ready(first), _) => Poll::Ready(first),
-            (Poll::Pending, Some(end)) => {
-                set.spawn(pending());
-                end.send(()).expect("it is waited for");
-                Poll::Pending
-            }
-            (Poll::Pending, None) => Poll::Pending,
+        let first = next_after(&mut set, |set| {
+            set.spawn(pending());
+            may_end.send(()).expect("it is waited for");
         });
-        assert!(first.await.expect("there are two").expect("no panic"));
+        assert!(first.await);
     });
 }
 
@@ -85,17 +93,12 @@ fn the_insertion_of_a_task_that_has_ended_wakes_what_waits() {
     block_on(async {
         let ended = crate::spawn(async { true });
         until(|| ended.is_finished()).await;
-        let (mut set, mut ended) = (JoinSet::new(), Some(ended));
+        let mut set = JoinSet::new();
         set.spawn(pending());
-        let first = poll_fn(|cx| match (set.poll_join_next(cx), ended.take()) {
-            (Poll::Ready(first), _) => Poll::Ready(first),
-            (Poll::Pending, Some(ended)) => {
-                set.insert(ended);
-                Poll::Pending
-            }
-            (Poll::Pending, None) => Poll::Pending,
+        let first = next_after(&mut set, |set| {
+            set.insert(ended);
         });
-        assert!(first.await.expect("there are two").expect("no panic"));
+        assert!(first.await);
     });
 }
 

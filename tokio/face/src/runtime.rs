@@ -4,6 +4,7 @@
 mod builder;
 pub(crate) mod context;
 mod disabled;
+mod ending;
 mod enter;
 mod handle;
 mod local_runtime;
@@ -38,14 +39,13 @@ pub use self::metrics::RuntimeMetrics;
 pub use liten::runtime::{Id, RuntimeFlavor};
 
 use self::disabled::{Disabled, Entry};
+use self::ending::Ending;
 use crate::util::error::RUNTIME_SHUTTING_DOWN_ERROR;
 use crate::spawning::{blocked_on, blocking, spawned};
 use liten::task::JoinHandle;
 use std::future::Future;
 use std::io::Result;
-use std::ops::Deref;
 use std::panic::Location;
-use std::thread;
 use std::time::Duration;
 
 /// Under the name that tokio's files know.
@@ -73,8 +73,7 @@ pub fn is_rt_shutdown_err(error: &std::io::Error) -> bool {
 /// A runtime of liten's.
 #[derive(Debug)]
 pub struct Runtime {
-    check: DropCheck,
-    runtime: Ending,
+    runtime: Ending<liten::runtime::Runtime>,
     handle: Handle,
     _entry: Entry,
     _extras: Extras,
@@ -94,8 +93,8 @@ impl Runtime {
     ) -> Self {
         let handle = Handle::from_inner(runtime.handle().clone());
         let _entry = Entry::new(handle.id(), disabled);
-        let check = DropCheck::new(&_extras);
-        Self { check, runtime: Ending(Some(runtime)), handle, _entry, _extras }
+        let runtime = Ending::new(runtime, &_extras);
+        Self { runtime, handle, _entry, _extras }
     }
 
     /// Makes a runtime with a worker per processor.
@@ -159,90 +158,17 @@ impl Runtime {
     ///
     /// Panics in async code, unless nothing is waited for.
     pub fn shutdown_timeout(self, duration: Duration) {
-        self.check.end_within(duration);
-        self.runtime.into_inner().shutdown_timeout(duration);
+        self.runtime.end_within(duration);
     }
 
     /// Ends the runtime without waiting for its threads.
     pub fn shutdown_background(self) {
-        // Nothing is waited for, so it may be called anywhere.
-        self.check.waive();
-        self.runtime.into_inner().shutdown_background();
+        self.runtime.end_in_background();
     }
 
     /// Returns what the runtime counts.
     pub fn metrics(&self) -> RuntimeMetrics {
         self.handle.metrics()
-    }
-}
-
-/// A runtime that waits for its threads when it is dropped, unless that would block async code, which is
-/// unwinding then: what those threads wait for may be dropped later in the same unwinding.
-#[derive(Debug)]
-struct Ending(Option<liten::runtime::Runtime>);
-
-impl Ending {
-    fn into_inner(mut self) -> liten::runtime::Runtime {
-        self.0.take().expect("it is there until it is taken or dropped")
-    }
-}
-
-impl Deref for Ending {
-    type Target = liten::runtime::Runtime;
-
-    fn deref(&self) -> &liten::runtime::Runtime {
-        self.0.as_ref().expect("it is there until it is taken or dropped")
-    }
-}
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.0.take().filter(|_| !liten::task::may_block()) {
-            runtime.shutdown_background();
-        }
-    }
-}
-
-/// Panics where the end of a runtime, which waits for its threads, would block async code.
-#[derive(Debug)]
-struct DropCheck {
-    is_waived: bool,
-    #[cfg(tokio_unstable)]
-    extras: std::sync::Arc<unstable::Extras>,
-}
-
-impl DropCheck {
-    fn new(_extras: &Extras) -> Self {
-        Self {
-            is_waived: false,
-            #[cfg(tokio_unstable)]
-            extras: _extras.extras().clone(),
-        }
-    }
-
-    /// The runtime ends and waits so long for its threads: panics now where it must not wait.
-    fn end_within(self, duration: Duration) {
-        if duration.is_zero() {
-            self.waive();
-        }
-    }
-
-    fn waive(mut self) {
-        self.is_waived = true;
-    }
-}
-
-impl Drop for DropCheck {
-    fn drop(&mut self) {
-        // The runtime begins to end.
-        #[cfg(tokio_unstable)]
-        self.extras.end();
-        if !self.is_waived && !thread::panicking() && !liten::task::may_block() {
-            panic!(
-                "Cannot drop a runtime in a context where blocking is not allowed. This happens when a \
-                 runtime is dropped from within an asynchronous context. (this `tokio` is liten's)"
-            );
-        }
     }
 }
 

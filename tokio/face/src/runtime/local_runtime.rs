@@ -1,7 +1,8 @@
 //! `LocalRuntime`: liten's, with tokio's signatures.
 
 use super::disabled::{Disabled, Entry};
-use super::{context, Builder, DropCheck, EnterGuard, Extras, Handle, RuntimeMetrics};
+use super::ending::Ending;
+use super::{context, Builder, EnterGuard, Extras, Handle, RuntimeMetrics};
 use crate::spawning::{blocked_on, blocking, spawned};
 use liten::task::JoinHandle;
 use std::future::Future;
@@ -21,8 +22,7 @@ pub struct LocalOptions {
 /// A runtime that stays on its thread, with tasks that may be `!Send`.
 #[derive(Debug)]
 pub struct LocalRuntime {
-    check: DropCheck,
-    runtime: liten::runtime::LocalRuntime,
+    runtime: Ending<liten::runtime::LocalRuntime>,
     handle: Handle,
     _entry: Entry,
     _extras: Extras,
@@ -45,8 +45,8 @@ impl LocalRuntime {
     ) -> Self {
         let handle = Handle::from_inner(runtime.handle().clone());
         let _entry = Entry::new(handle.id(), disabled);
-        let check = DropCheck::new(&_extras);
-        Self { check, runtime, handle, _entry, _extras }
+        let runtime = Ending::new(runtime, &_extras);
+        Self { runtime, handle, _entry, _extras }
     }
 
     /// Returns the handle of the runtime.
@@ -96,14 +96,12 @@ impl LocalRuntime {
     ///
     /// Panics in async code, unless nothing is waited for.
     pub fn shutdown_timeout(self, duration: Duration) {
-        self.check.end_within(duration);
-        self.runtime.shutdown_timeout(duration);
+        self.runtime.end_within(duration);
     }
 
     /// Ends the runtime without waiting for its threads.
     pub fn shutdown_background(self) {
-        self.check.waive();
-        self.runtime.shutdown_background();
+        self.runtime.end_in_background();
     }
 
     /// Returns what the runtime counts.

@@ -27,7 +27,6 @@ where
     Timeout {
         value: future.into_future(),
         limit: liten::time::timeout(duration, pending()),
-        elapsed: None,
         pinned: PhantomPinned,
     }
 }
@@ -47,7 +46,6 @@ where
     Timeout {
         value: future.into_future(),
         limit: liten::time::timeout_at(deadline, pending()),
-        elapsed: None,
         pinned: PhantomPinned,
     }
 }
@@ -61,8 +59,6 @@ pin_project! {
         value: T,
         #[pin]
         limit: liten::time::Timeout<Pending<Infallible>>,
-        // It stays so when it is polled again.
-        elapsed: Option<Elapsed>,
         #[pin]
         pinned: PhantomPinned,
     }
@@ -89,28 +85,12 @@ impl<T: Future> Future for Timeout<T> {
     type Output = Result<T::Output, Elapsed>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut this = self.project();
+        let this = self.project();
         let had_budget = coop::has_budget_remaining();
         if let Poll::Ready(output) = this.value.poll(cx) {
             return Poll::Ready(Ok(output));
         }
         ready!(crate::trace::trace_leaf(cx));
-        // A future that always uses the budget up before it returns would otherwise never time out.
-        let is_free = had_budget && !coop::has_budget_remaining();
-        if let Some(elapsed) = *this.elapsed {
-            if !is_free {
-                ready!(coop::poll_proceed(cx)).made_progress();
-            }
-            return Poll::Ready(Err(elapsed));
-        }
-        let limit = this.limit.as_mut();
-        let result = match is_free {
-            true => std::pin::pin!(coop::unconstrained(limit)).poll(cx),
-            false => limit.poll(cx),
-        };
-        result.map(|result| match result {
-            Ok(never) => match never {},
-            Err(elapsed) => Err(*this.elapsed.insert(elapsed)),
-        })
+        this.limit.poll_deadline(cx, had_budget).map(Err)
     }
 }

@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 use tokio::net::UnixStream;
-use tokio::runtime::Runtime;
+use tokio::runtime::{LocalRuntime, Runtime};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -78,6 +78,11 @@ async fn a_runtime_that_is_dropped_in_async_code_waits_for_nothing() {
         assert!(message(end_it).starts_with("Cannot drop a runtime"));
         drop(end);
     }
+    let (end, may_end) = channel::<()>();
+    let local = LocalRuntime::new().expect("a runtime");
+    local.spawn_blocking(move || may_end.recv());
+    assert!(message(|| drop(local)).starts_with("Cannot drop a runtime"));
+    drop(end);
 }
 
 async fn tasks_of_a_set_come_in_the_order_of_their_ends() {

@@ -39,8 +39,9 @@
 //! Start: driver, blocking pool (no threads yet), the workers; the driver thread with the first task or
 //! event on a worker. Stop: the blocking pool takes no new jobs, and its threads cancel the queued ones, but
 //! for those that must run (writes that a file has accepted); the threads of pinned tasks drop theirs; the
-//! workers stop after the poll they are in; every task that is left is dropped (without workers: by the
-//! thread that ends the runtime); sources and timers that outlive the runtime are told; the threads end.
+//! workers stop after the poll they are in; every task that is left is dropped; sources and timers that
+//! outlive the runtime are told; the threads end. Without workers, the thread that ends the runtime drops the
+//! tasks first, and the blocking pool runs what their destructors give to it.
 //!
 //! # Crates that need tokio
 //!

@@ -233,6 +233,10 @@ const UNSAFE: Confined = Confined {
         ("src/process/unix/pidfd.rs", "two calls that neither std nor nix has"),
         ("src/process/windows.rs", "waits for the handle of a process"),
         (
+            "src/signal/unix/signals.rs",
+            "promises that its handler does what a signal handler may do",
+        ),
+        (
             "src/signal/unix/source.rs",
             "promises that its handler does what a signal handler may do",
         ),

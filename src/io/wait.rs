@@ -36,7 +36,9 @@ use crate::observe::spare_descriptors::is_lacking;
 use crate::runtime::blocking_task::CLOSED;
 use crate::runtime::context;
 use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::termios::{LocalFlags, SpecialCharacterIndices, tcgetattr};
 use std::future::Future;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -78,12 +80,23 @@ pub fn read(source: &mut (impl Read + Waitable), buf: &mut [u8]) -> io::Result<u
 /// As [`read`].
 pub fn read_when_ready(source: &mut (impl Read + Waitable), buf: &mut [u8]) -> io::Result<usize> {
     let wanted = PollFlags::POLLIN;
-    match wait(Some(source.as_fd()), wanted, Ending::Ignored, PollTimeout::ZERO)? {
-        true => read(source, buf),
-        false => {
-            told_of_the_end(|ending| patiently(source, wanted, ending, |source| source.read(buf)))
-        }
+    let is_ready = wait(Some(source.as_fd()), wanted, Ending::Ignored, PollTimeout::ZERO)?;
+    if is_ready || returns_without_input(source.as_fd()) {
+        return read(source, buf);
     }
+    told_of_the_end(|ending| patiently(source, wanted, ending, |source| source.read(buf)))
+}
+
+/// Whether a read returns although `poll` reports nothing: of what is open for writing only, with an error;
+/// of a terminal whose reads need no bytes, with none.
+fn returns_without_input(descriptor: BorrowedFd<'_>) -> bool {
+    let flags = fcntl(descriptor, FcntlArg::F_GETFL).map(OFlag::from_bits_retain);
+    let is_for_writing = flags.is_ok_and(|flags| flags & OFlag::O_ACCMODE == OFlag::O_WRONLY);
+    is_for_writing
+        || tcgetattr(descriptor).is_ok_and(|terminal| {
+            let needed = terminal.control_chars[SpecialCharacterIndices::VMIN as usize];
+            needed == 0 && !terminal.local_flags.contains(LocalFlags::ICANON)
+        })
 }
 
 /// Writes some bytes, as a blocking write does.

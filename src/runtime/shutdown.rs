@@ -41,12 +41,12 @@ impl Handle {
         let deadline = deadline.flatten().or(timeout.map(far));
         let is_own_thread = self.is_own_thread();
         let may_wait = !is_own_thread && timeout != Some(Duration::ZERO);
+        self.close_current_thread();
         self.close_pools();
         let scheduler = self.scheduler();
         if let Some(scheduler) = scheduler {
             scheduler.close();
         }
-        self.close_current_thread();
         let drained = may_wait && scheduler.is_none_or(|it| it.wait_for_tasks(deadline));
         // Before the threads end: what the user has called on them may wait for a timer.
         self.close_driver();
@@ -69,7 +69,8 @@ impl Handle {
             || self.scheduler().is_some_and(|it| it.is_own_thread())
     }
 
-    /// Drops the tasks of a runtime without workers: there is no other thread to do it.
+    /// Drops the tasks of a runtime without workers: there is no other thread to do it. The pool is still
+    /// open, so what a destructor gives to it runs, as it does on tokio.
     fn close_current_thread(&self) {
         if let Flavor::CurrentThread(current) = &self.inner.flavor {
             // Destructors of tasks may use the runtime for the last time.

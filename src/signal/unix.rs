@@ -4,24 +4,29 @@ mod kind;
 mod listeners;
 mod positions;
 mod reserve;
+mod signals;
 mod source;
 
 pub use self::kind::SignalKind;
 pub(crate) use self::reserve::keep_pair;
 
 use self::listeners::{Listener, Listeners};
-use self::source::listeners_of_current_runtime;
+use self::source::listeners;
+use crate::engine::driver::Driver;
 use crate::impls::impl_debug;
+use crate::io::current_driver;
+use crate::runtime::context;
 use futures_core::Stream;
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 /// Listens for signals of one kind; made by [`signal`]. It is also a [`Stream`].
 ///
 /// Any number of listeners may be there for one kind, in any number of runtimes: each of them gets each
-/// signal. A signal that comes while no task waits in [`recv`](Self::recv) is not lost, the next call returns
+/// signal. A listener may be waited for in any runtime, and goes on when the one in which it was made has
+/// ended. A signal that comes while no task waits in [`recv`](Self::recv) is not lost, the next call returns
 /// at once. Signals are not counted, though: those that come before the next call are one.
 /// After the last one there is always one more `recv` that completes.
 ///
@@ -29,11 +34,13 @@ use std::task::{Context, Poll};
 /// Dropping it does not give the signal its default action back.
 #[must_use = "it does nothing unless it is asked for signals"]
 pub struct Signal {
+    /// The driver of the runtime that it was polled in last. No other one has its address meanwhile.
+    driver: Weak<Driver>,
     listeners: Arc<Listeners>,
     listener: Listener,
 }
 
-/// Returns a listener for signals of this kind, which works as long as the current runtime.
+/// Returns a listener for signals of this kind.
 ///
 /// The handler is installed before this returns: from now on the signal does not do to the process what it
 /// does by default, **even when all listeners are gone**. Handlers that were there before are still called.
@@ -43,12 +50,11 @@ pub struct Signal {
 /// A loop that makes a listener in each round, such as one over a `select!` with `ctrl_c` in it, loses no
 /// signal:
 ///
-/// * In a task that has had a listener of this kind in this runtime, the new one goes on where that stopped:
-///   it is also told of a signal that came meanwhile, whether others were told of it or not. What is not in a
-///   task, such as the future given to `block_on`, counts as the task of its thread.
-/// * In any other task, the new listener is also told of a signal that no listener of this runtime was told
-///   of.
-/// * The first listener for a kind in a runtime is told of the signals that come after it was made.
+/// * In a task that has had a listener of this kind, the new one goes on where that stopped: it is also told
+///   of a signal that came meanwhile, whether others were told of it or not. What is not in a task, such as
+///   the future given to `block_on`, counts as the task of its thread, whichever the runtime.
+/// * In any other task, the new listener is also told of a signal that no listener was told of.
+/// * The first listener of the process for a kind is told of the signals that come after it was made.
 ///
 /// It is the task that goes on, and not the loop. So if one task runs two such loops, as with `join!`, the
 /// one may miss a signal that the other was told of.
@@ -85,9 +91,10 @@ pub struct Signal {
 /// ```
 #[track_caller]
 pub fn signal(kind: SignalKind) -> io::Result<Signal> {
-    let listeners = listeners_of_current_runtime(kind)?;
+    let driver = current_driver();
+    let listeners = listeners(&driver, kind)?;
     let listener = listeners.listen();
-    Ok(Signal { listeners, listener })
+    Ok(Signal { driver: Arc::downgrade(&driver), listeners, listener })
 }
 
 impl Drop for Signal {
@@ -101,7 +108,8 @@ pub(super) fn ctrl_c() -> io::Result<Signal> {
 }
 
 impl Signal {
-    /// Waits for the next signal. `None`: the runtime in which the listener was made has been shut down.
+    /// Waits for the next signal. `None`: the runtime in which the listener was made or polled last has been
+    /// shut down, and this is called outside a runtime.
     ///
     /// # Cancel safety
     ///
@@ -115,7 +123,20 @@ impl Signal {
     /// If it is pending, the task of `cx` is woken by the next signal; only the task of the last poll can
     /// rely on that.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
+        self.move_here();
         self.listeners.poll(&mut self.listener, cx)
+    }
+
+    /// Joins the listeners of the current runtime. If there is none, or if it has no listeners any more, the
+    /// listener stays where it is.
+    fn move_here(&mut self) {
+        let of_other = |driver: &Arc<Driver>, _| {
+            (!std::ptr::eq(Arc::as_ptr(driver), self.driver.as_ptr())).then(|| driver.clone())
+        };
+        let Some(Some(driver)) = context::try_with_driver(of_other) else { return };
+        let Ok(here) = listeners(&driver, self.listeners.kind()) else { return };
+        self.listeners.move_to(&here, &mut self.listener);
+        (self.driver, self.listeners) = (Arc::downgrade(&driver), here);
     }
 }
 

@@ -15,9 +15,12 @@ use std::task::{Context, Poll, ready};
 /// Waits for `future`, but no longer than `duration`, counted from now.
 ///
 /// The future is polled first: if it is ready in time or at once, its output is returned, whatever the
-/// clock says. With a duration of zero it is polled once. A future that does not return from `poll` cannot
-/// be interrupted: one that computes, or that only uses what is always ready and is not in the task's budget
-/// (see [`consume_budget`](crate::task::consume_budget)), as a copy from memory to memory.
+/// clock says. With a duration of zero it is polled once. A duration that the clock cannot add, such as
+/// [`Duration::MAX`], is no limit.
+///
+/// A future that does not return from `poll` cannot be interrupted: one that computes, or that only uses what
+/// is always ready and is not in the task's budget (see [`consume_budget`](crate::task::consume_budget)), as
+/// a copy from memory to memory.
 ///
 /// # Cancel safety
 ///
@@ -50,7 +53,12 @@ use std::task::{Context, Poll, ready};
 /// ```
 #[track_caller]
 pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
-    Timeout { value: future.into_future(), timer: Timer::after(duration), has_elapsed: false }
+    #[allow(clippy::manual_map, reason = "a closure would not know the caller")]
+    let timer = match Instant::now().checked_add(duration) {
+        Some(deadline) => Some(Timer::new(deadline)),
+        None => None,
+    };
+    Timeout { value: future.into_future(), timer, has_elapsed: false }
 }
 
 /// Waits for `future`, but not beyond `deadline`. Otherwise as [`timeout`].
@@ -87,7 +95,7 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
 /// ```
 #[track_caller]
 pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
-    Timeout { value: future.into_future(), timer: Timer::new(deadline), has_elapsed: false }
+    Timeout { value: future.into_future(), timer: Some(Timer::new(deadline)), has_elapsed: false }
 }
 
 pin_project! {
@@ -96,7 +104,8 @@ pin_project! {
     pub struct Timeout<F> {
         #[pin]
         value: F,
-        timer: Timer,
+        // `None`: no limit.
+        timer: Option<Timer>,
         // It stays so when it is polled again, which the timer does not by itself under tokio's name.
         has_elapsed: bool,
     }
@@ -126,9 +135,10 @@ impl<F> Timeout<F> {
         had_budget: bool,
     ) -> Poll<Elapsed> {
         let this = self.project();
+        let Some(timer) = this.timer else { return Poll::Pending };
         let mut poll = |cx: &mut Context<'_>| match *this.has_elapsed {
             true => Poll::Ready(()),
-            false => this.timer.poll(cx),
+            false => timer.poll(cx),
         };
         if budget::is_traced() || had_budget && !budget::is_left() {
             ready!(poll(cx));
@@ -159,7 +169,7 @@ impl<F: Future> Future for Timeout<F> {
 
 impl_debug!([F: fmt::Debug] Timeout<F>, this => "Timeout" {
     value: this.value,
-    deadline: this.timer.deadline(),
+    deadline: this.timer.as_ref().map(Timer::deadline),
     ..
 });
 

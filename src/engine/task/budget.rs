@@ -14,16 +14,16 @@
 //!
 //! An executor that polls inside our poll (a foreign `block_on` called by a task) takes our refusal for an
 //! ordinary wake and polls again at once; control never returns to the worker, which alone would refill the
-//! budget. So after [`REFUSALS`] refusals in a row the budget is refilled. Rejected: counting a waker that
-//! is not the task's as outside the task: children of `FuturesUnordered` look the same, and a set of ten
+//! budget. So after many refusals in a row the budget is refilled ([`REFUSALS`]). Rejected: counting a waker
+//! that is not the task's as outside the task: children of `FuturesUnordered` look the same, and a set of ten
 //! thousand finished tasks would be emptied in one poll.
 //!
 //! | units before | units after | answer |
 //! |---|---|---|
 //! | `UNLIMITED` | same | go on |
 //! | 1 … 128 | one less | go on |
-//! | 0 … −31 | one less (counts refusals) | wait |
-//! | −32 | 127 | go on |
+//! | 0 … −4095 | one less; eight less if the waker is not the task's | wait |
+//! | −4096 and less | 127 | go on |
 //! | `TRACED` | same | what [`traced`] was told |
 //!
 //! A dump that asks the leaves where they are ([`traced`]) refuses all of them. So they find it out where
@@ -47,9 +47,15 @@ pub(crate) const INITIAL: u8 = 128;
 
 /// How many refusals in a row mean that the poll is not going to return to the worker.
 ///
-/// `FuturesUnordered` stops after two children that woke themselves, and a join asks each child once per
-/// poll, so combinators either stay below this or are bounded by their own size.
-const REFUSALS: i16 = 32;
+/// A combinator that asks each of its children once per poll must stay below this, or it gets something out
+/// of each poll and never yields: a map of streams, or a merge. So it is far more than the children that they
+/// are given. `FuturesUnordered` stops after two children that woke themselves.
+const REFUSALS: i16 = 4096;
+
+/// What a refusal counts if the waker is not the task's own. An executor inside the poll has another one, and
+/// polls 512 times in vain for 128 operations: some 20 us. A combinator with wakers of its own yields up to
+/// so many children.
+const OF_ANOTHER: i16 = 8;
 
 const FULL: i16 = INITIAL as i16;
 
@@ -99,7 +105,9 @@ pub(crate) fn poll_proceed(cx: &mut Context<'_>) -> Poll<()> {
     if left == TRACED {
         return LEAF.with(Cell::get)(cx);
     }
-    waker::yield_to(cx.waker());
+    if !waker::yield_to(cx.waker()) {
+        current::set_budget(left - (OF_ANOTHER - 1));
+    }
     Poll::Pending
 }
 
@@ -130,7 +138,7 @@ pub(crate) fn is_left() -> bool {
 /// Whether the last operation of this poll was refused, because nothing was left. For metrics: what is given
 /// back afterwards hides a refusal.
 pub(crate) fn was_refused() -> bool {
-    (-REFUSALS..0).contains(&current::budget())
+    (TRACED + 1..0).contains(&current::budget())
 }
 
 /// Gives back the unit taken by [`poll_proceed`], because the operation has to wait after all.

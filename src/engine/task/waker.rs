@@ -61,13 +61,16 @@ fn is_ordinary(waker: &Waker) -> bool {
 /// Asks for another poll through `waker`, after all tasks that are already in the queue.
 ///
 /// If `waker` is the one of the task being polled, this sets a flag, which its poll hands to the
-/// worker: no RMW, and the state word stays untouched. Any other waker is simply woken.
+/// worker: no RMW, and the state word stays untouched. Any other waker is simply woken. Returns whether it is
+/// the task's.
 #[inline]
-pub(crate) fn yield_to(waker: &Waker) {
+pub(crate) fn yield_to(waker: &Waker) -> bool {
     // In a traced poll the wake, which notes where it comes from, sets the same flag.
-    if !(is_ordinary(waker) && current::note_wake(waker.data())) {
+    let own = is_ordinary(waker) && current::note_wake(waker.data());
+    if !own {
         waker.wake_by_ref();
     }
+    own
 }
 
 /// Sets the note of the task that this thread polls, if `waker`, which has just been stored where that
@@ -249,8 +252,8 @@ pub(crate) mod tests {
     #[test]
     fn the_own_waker_sets_the_flag() {
         let waker = of_a_task();
-        let ((), yielded) = enter(waker.data(), TaskId::next(), 1, || yield_to(&waker.clone()));
-        assert!(yielded);
+        let result = enter(waker.data(), TaskId::next(), 1, || yield_to(&waker.clone()));
+        assert_eq!(result, (true, true));
         let ((), yielded) = enter(waker.data(), TaskId::next(), 1, || ());
         assert!(!yielded, "a flag must not reach the next poll");
     }
@@ -258,8 +261,8 @@ pub(crate) mod tests {
     #[test]
     fn another_waker_is_woken_and_sets_no_flag() {
         let (own, (count, foreign)) = (of_a_task(), Count::new());
-        let ((), yielded) = enter(own.data(), TaskId::next(), 1, || yield_to(&foreign));
-        assert!(!yielded);
+        let result = enter(own.data(), TaskId::next(), 1, || yield_to(&foreign));
+        assert_eq!(result, (false, false));
         assert_eq!(count.get(), 1);
     }
 
@@ -277,10 +280,10 @@ pub(crate) mod tests {
     #[test]
     fn the_flag_of_an_inner_task_is_not_the_outer_ones() {
         let (outer, inner) = (of_a_task(), of_a_task());
-        let (((), first), second) = enter(outer.data(), TaskId::next(), 1, || {
+        let ((own, first), second) = enter(outer.data(), TaskId::next(), 1, || {
             enter(inner.data(), TaskId::next(), 1, || yield_to(&inner))
         });
-        assert_eq!((first, second), (true, false));
+        assert_eq!((own, first, second), (true, true, false));
         let ((_, first), second) = enter(outer.data(), TaskId::next(), 1, || {
             yield_to(&outer);
             enter(inner.data(), TaskId::next(), 1, || ())

@@ -1,4 +1,4 @@
-use super::{Waitable, flush, read, write, write_all};
+use super::{Waitable, flush, read, read_when_ready, write, write_all};
 use nix::errno::Errno;
 use std::cell::Cell;
 use std::fs::File;
@@ -181,6 +181,32 @@ impl Read for Counted {
 fn reach(counter: &AtomicUsize, count: usize) {
     while counter.load(Ordering::SeqCst) < count {
         thread::yield_now();
+    }
+}
+
+/// `poll` would wait for ever.
+#[test]
+fn a_read_of_what_is_only_written_is_an_error() {
+    let (_open, writer) = io::pipe().unwrap();
+    let mut writer = File::from(OwnedFd::from(writer));
+    let error = read_when_ready(&mut writer, &mut [0; 8]).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(Errno::EBADF as i32));
+}
+
+/// As programs set it that ask for keys beside other work.
+#[test]
+fn a_terminal_that_needs_no_bytes_is_not_waited_for() {
+    use nix::sys::termios::{SetArg, SpecialCharacterIndices, cfmakeraw, tcgetattr, tcsetattr};
+
+    let pair = nix::pty::openpty(None, None).unwrap();
+    let mut modes = tcgetattr(&pair.slave).unwrap();
+    cfmakeraw(&mut modes);
+    for tenths in [0, 1] {
+        modes.control_chars[SpecialCharacterIndices::VMIN as usize] = 0;
+        modes.control_chars[SpecialCharacterIndices::VTIME as usize] = tenths;
+        tcsetattr(&pair.slave, SetArg::TCSANOW, &modes).unwrap();
+        let mut terminal = File::from(pair.slave.try_clone().unwrap());
+        assert_eq!(read_when_ready(&mut terminal, &mut [0; 8]).unwrap(), 0);
     }
 }
 

@@ -1,8 +1,7 @@
-//! `Listeners`: the listeners of one runtime for one kind of signals, and how many signals there were.
+//! `Listeners`: the listeners of one runtime for one kind of signals.
 //!
-//! The signal handler raises the count and does nothing else here. A listener compares the count with the one
-//! that it was told of last. The count stays when the last listener is dropped, so a signal between two
-//! listeners is not lost; from which count on the next one listens is said by `positions`.
+//! A listener compares the count of the signals, which is the process's (`signals.rs`), with the one that it
+//! was told of last. So it can go on in the `Listeners` of another runtime.
 //!
 //! A wake is not lost, because the two sides take the same lock. A listener looks at the count and, if it has
 //! not changed, leaves its waker, both under one hold of the lock. The source (`source.rs`) calls `report`
@@ -11,21 +10,18 @@
 //! `report` saw, or a later one.
 
 use super::kind::SignalKind;
-use super::positions::{Asker, Positions};
+use super::positions::Asker;
+use super::signals::Signals;
 use crate::engine::sync_shim::Mutex;
-use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering, fence};
 use crate::engine::task::waker::set_note;
 use crate::engine::wakers;
 use crate::primitive_kind::PrimitiveKind;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 pub(super) struct Listeners {
-    kind: SignalKind,
-    /// How many signals there were since the handler was installed for this runtime. It may come round. A
-    /// listener asks only whether it has changed, and would have to sleep through 2^32 signals, at the least,
-    /// to be mistaken.
-    count: AtomicUsize,
+    signals: Arc<Signals>,
     state: Mutex<State>,
 }
 
@@ -34,7 +30,6 @@ struct State {
     /// The count at the last report.
     reported: usize,
     has_ended: bool,
-    positions: Positions,
     /// The number of the next listener.
     next: u64,
     /// The wakers of the listeners that wait, by the listeners' numbers.
@@ -51,34 +46,34 @@ pub(super) struct Listener {
 }
 
 impl Listeners {
-    pub(super) fn new(kind: SignalKind) -> Self {
-        Self { kind, count: AtomicUsize::new(0), state: Mutex::new(State::default()) }
+    pub(super) fn new(signals: Arc<Signals>) -> Self {
+        // Every listener is made after this, and so sees this count, or a later one.
+        let state = State { reported: signals.count(), ..State::default() };
+        Self { signals, state: Mutex::new(state) }
     }
 
     pub(super) fn kind(&self) -> SignalKind {
-        self.kind
-    }
-
-    /// Counts a signal. A signal handler may call it: all it does is an atomic addition and a fence.
-    pub(super) fn raise(&self) {
-        // Ordering: Relaxed; the fence orders it before the handler's write to the source's socket.
-        self.count.fetch_add(1, Ordering::Relaxed);
-        // Ordering: partner of the fence in `source::look`; see the header of `source.rs`.
-        fence(Ordering::SeqCst);
-    }
-
-    fn count(&self) -> usize {
-        // Ordering: Relaxed. What `report` sees is ordered by the fences; that a listener sees no less is a
-        // matter of the lock, under which both look.
-        self.count.load(Ordering::Relaxed)
+        self.signals.kind()
     }
 
     /// Returns a new listener of the current task.
     pub(super) fn listen(&self) -> Listener {
         let asker = Asker::current();
+        let seen = self.signals.first(asker);
+        Listener { number: self.number(), seen, asker }
+    }
+
+    fn number(&self) -> u64 {
         let mut state = self.state.lock();
         state.next += 1;
-        Listener { number: state.next, seen: state.positions.first(asker), asker }
+        state.next
+    }
+
+    /// Moves a listener of this runtime to `other`, where it goes on with the same signal.
+    pub(super) fn move_to(&self, other: &Self, listener: &mut Listener) {
+        let waker = self.state.lock().waiting.remove(&listener.number);
+        listener.number = other.number();
+        wakers::drop_all(waker);
     }
 
     /// Ready when there was a signal that this listener was not told of, or with `None` if there was none and
@@ -88,10 +83,10 @@ impl Listeners {
         // Cloned and dropped without the lock: both may run a task's own code.
         let waker = cx.waker().clone();
         let mut state = self.state.lock();
-        let count = self.count();
+        let count = self.signals.count();
         let (answer, unused) = if count != listener.seen {
             listener.seen = count;
-            state.positions.told(listener.asker, count);
+            self.signals.told(listener.asker, count);
             (Poll::Ready(Some(())), state.waiting.remove(&listener.number))
         } else if state.has_ended {
             (Poll::Ready(None), None)
@@ -108,10 +103,8 @@ impl Listeners {
 
     /// The listener is dropped; the next one of the same task goes on where it was.
     pub(super) fn leave(&self, listener: &Listener) {
-        let mut state = self.state.lock();
-        state.positions.left(listener.asker, listener.seen);
-        let waker = state.waiting.remove(&listener.number);
-        drop(state);
+        self.signals.left(listener.asker, listener.seen);
+        let waker = self.state.lock().waiting.remove(&listener.number);
         wakers::drop_all(waker);
     }
 
@@ -119,7 +112,7 @@ impl Listeners {
     /// runtime has ended; calls none.
     pub(super) fn report(&self, has_ended: bool, wakes: &mut Vec<Waker>) {
         let mut state = self.state.lock();
-        let count = self.count();
+        let count = self.signals.count();
         state.has_ended |= has_ended;
         if count != state.reported || has_ended {
             state.reported = count;

@@ -4,7 +4,8 @@
 //! it has none. It must not lose a signal that comes meanwhile, although other tasks may have been told of
 //! it. So a listener that is dropped leaves its position to the task that has polled it, and the next
 //! listener which that task makes begins there. Outside of tasks the thread stands for the task: a root has
-//! no number.
+//! no number. Tasks and threads have the same numbers in all runtimes, so a loop that makes a runtime in each
+//! round goes on, too.
 //!
 //! A task without a position begins with the signals that no listener was told of. That is right for a task
 //! that is made for the purpose of listening, and keeps a second ctrl-c, which ends a program at once, from
@@ -35,7 +36,7 @@ impl Asker {
     }
 }
 
-/// All positions are numbers of signals of one kind in one runtime.
+/// All positions are numbers of signals of one kind. They may come round.
 #[derive(Default)]
 pub(super) struct Positions {
     /// The last signal that any listener was told of.
@@ -53,11 +54,11 @@ impl Positions {
 
     /// A listener that `asker` polls was told of all signals up to `position`.
     pub(super) fn told(&mut self, asker: Asker, position: usize) {
-        self.told = position;
+        self.told = later(self.told, position);
         // Only if there is one: otherwise all tasks that keep a listener would come in between.
         for positions in [&mut self.recent, &mut self.earlier] {
             if let Some(left) = positions.get_mut(&asker) {
-                *left = position;
+                *left = later(*left, position);
             }
         }
     }
@@ -66,13 +67,18 @@ impl Positions {
     pub(super) fn left(&mut self, asker: Asker, position: usize) {
         // Another listener of the same task may have been told of more.
         let earlier = self.earlier.remove(&asker).unwrap_or(position);
-        let position = position.max(earlier);
+        let position = later(position, earlier);
         if self.recent.len() == MOST && !self.recent.contains_key(&asker) {
             self.earlier = std::mem::take(&mut self.recent);
         }
         let left = self.recent.entry(asker).or_insert(position);
-        *left = position.max(*left);
+        *left = later(*left, position);
     }
+}
+
+/// Two threads may tell of their positions in another order than they were told of the signals.
+fn later(one: usize, other: usize) -> usize {
+    if one.wrapping_sub(other) < usize::MAX / 2 { one } else { other }
 }
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]

@@ -1,14 +1,15 @@
 //! `SignalSource`: how signals of all kinds reach the listeners of one runtime.
 //!
-//! A source has a pair of sockets, and for each kind the listeners with their count (`listeners.rs`). The
-//! signal handler raises the count and writes a byte to one of the sockets. The other one is an ordinary I/O
-//! source of the runtime's driver, with a waker of its own, which is not a task's: the thread that the driver
-//! has told of the byte calls it, and it empties the socket and wakes the listeners of each kind whose count
-//! has changed. Nothing else is needed: no thread, no task, no code in the driver.
+//! A source has a pair of sockets, and for each kind the runtime's listeners (`listeners.rs`). The signal
+//! handler raises the process's count of the kind (`signals.rs`) and writes a byte to one of the sockets of
+//! each runtime. The other one is an ordinary I/O source of the runtime's driver, with a waker of its own,
+//! which is not a task's: the thread that the driver has told of the byte calls it, and it empties the socket
+//! and wakes the listeners of each kind whose count has changed. Nothing else is needed: no thread, no task,
+//! no code in the driver.
 //!
 //! The source is opened with the first listener of the runtime and lasts as long as the runtime, also without
 //! listeners. Its waker lies with the driver and keeps it; the driver gives it up when it is closed. So
-//! `ctrl_c` in a loop opens nothing, and the counts go on between two listeners.
+//! `ctrl_c` in a loop opens nothing.
 //!
 //! Rejected:
 //!
@@ -21,10 +22,11 @@
 //!
 //! # No signal is lost
 //!
-//! The handler raises the count, then writes. [`look`] empties the socket until that would block, which also
-//! leaves its waker with the driver, and *then* looks at the counts. So a signal is either in the count that
-//! it sees, or its byte comes after the socket was empty, is reported, and calls the waker once more. Models:
-//! `source/loom.rs`.
+//! The handler raises the count, then writes. The actions for one kind are called in the order in which they
+//! were registered, and the one that counts is registered before any source has the kind. [`look`] empties
+//! the socket until that would block, which also leaves its waker with the driver, and *then* looks at the
+//! counts. So a signal is either in the count that it sees, or its byte comes after the socket was empty, is
+//! reported, and calls the waker once more. Models: `source/loom.rs`.
 //!
 //! A write that finds the socket full is not repeated, and leaves no byte of its own. What fills the socket
 //! is read later, by a look that then sees the count. For that, the handler passes a `SeqCst` fence between
@@ -35,11 +37,15 @@
 //!
 //! # From the first listener to the end
 //!
-//! | the source is | its handlers | a listener | a new listener |
+//! | the source is | its actions | a listener | a new listener |
 //! |---|---|---|---|
-//! | open | count and write | waits | is added |
-//! | ended | count | is told of what it has missed, then of the end | is refused |
+//! | open | write | waits | is added |
+//! | ended | write to no purpose | is told of what it has missed, then of the end | is refused |
 //! | dropped | are taken away | as before: it keeps its `Listeners` | is refused by the driver |
+//!
+//! A listener that is polled in another runtime than its own moves to the source of that one. So it does not
+//! depend on a runtime that has ended, or that no thread drives. What it was told of last moves with it, and
+//! it compares that with the count after its waker lies in the new place: nothing is lost on the way.
 //!
 //! It is open as long as the driver keeps its waker. It has ended when the driver was closed and the look
 //! after that has told `Kinds`. It is dropped when nothing keeps it any more.
@@ -59,12 +65,13 @@
 use super::kind::SignalKind;
 use super::listeners::Listeners;
 use super::reserve::pair;
+use super::signals::Signals;
 use crate::engine::driver::Driver;
 use crate::engine::driver::readiness::{Direction, shutdown_error};
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::task::current;
 use crate::engine::wakers;
-use crate::io::{Async, Fd, Interest, current_driver};
+use crate::io::{Async, Fd, Interest};
 use parking_lot::Mutex;
 use signal_hook_registry::{FORBIDDEN, SigId};
 use std::collections::BTreeMap;
@@ -94,16 +101,14 @@ struct Kinds {
     has_ended: bool,
 }
 
-/// Returns the listeners of the current runtime for this kind, after the handler has been installed.
-#[track_caller]
-pub(super) fn listeners_of_current_runtime(kind: SignalKind) -> io::Result<Arc<Listeners>> {
-    let driver = current_driver();
+/// Returns the listeners of this runtime for this kind, after the handler has been installed.
+pub(super) fn listeners(driver: &Arc<Driver>, kind: SignalKind) -> io::Result<Arc<Listeners>> {
     let signal = kind.as_raw_value();
     if signal <= 0 || FORBIDDEN.contains(&signal) {
         let message = format!("no program can listen for signal {signal}");
         return Err(io::Error::new(ErrorKind::InvalidInput, message));
     }
-    SignalSource::of(&driver)?.listeners(kind)
+    SignalSource::of(driver)?.listeners(kind)
 }
 
 impl SignalSource {
@@ -140,16 +145,15 @@ impl SignalSource {
         if let Some(listeners) = kinds.listeners.get(&signal) {
             return Ok(listeners.clone());
         }
-        let listeners = Arc::new(Listeners::new(kind));
-        let (raised, sender) = (listeners.clone(), self.sender.clone());
+        // Counts before the sender writes.
+        let listeners = Arc::new(Listeners::new(Signals::of(kind)?));
+        let sender = self.sender.clone();
         let action = move || {
-            raised.raise();
             // An error means that the socket is full: see the header.
             let _ = (&*sender).write(&[0]);
         };
-        // SAFETY: the action may run in a signal handler, because all it does is an atomic addition, a
-        // fence and one system call on a non-blocking descriptor. It allocates nothing, takes no lock and
-        // cannot panic.
+        // SAFETY: the action may run in a signal handler, because all it does is one system call on a
+        // non-blocking descriptor. It allocates nothing, takes no lock and cannot panic.
         let action = unsafe { signal_hook_registry::register(signal, action) }?;
         kinds.actions.push(action);
         kinds.listeners.insert(signal, listeners.clone());
@@ -186,7 +190,7 @@ impl SignalSource {
 /// runtime has ended; if not, the next signal leads to another look.
 fn look(drain: impl FnOnce() -> bool, report: impl FnOnce(bool, &mut Vec<Waker>)) {
     let has_ended = drain();
-    // Ordering: partner of the fence in `Listeners::raise`: a handler that has found the socket full has
+    // Ordering: partner of the fence in `Signals::raise`: a handler that has found the socket full has
     // counted before.
     fence(Ordering::SeqCst);
     let mut wakes = Vec::new();

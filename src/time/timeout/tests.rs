@@ -1,6 +1,7 @@
 use super::{Elapsed, timeout, timeout_at};
 use crate::engine::task::budget;
-use crate::runtime::Runtime;
+use crate::runtime::{Builder, Runtime};
+use crate::task::yield_now;
 use crate::time::{Duration, Instant, sleep};
 use std::future::{pending, poll_fn, ready};
 use std::io;
@@ -53,6 +54,21 @@ fn a_timeout_gives_its_future_back() {
         assert!(timeout(MS, &mut slow).await.is_err() || slow.is_elapsed());
         slow.await;
     });
+}
+
+/// A clock that stands still jumps to the next deadline when all wait.
+#[test]
+fn a_duration_beyond_the_clock_is_no_limit() {
+    let runtime = Builder::new_current_thread().start_paused(true).build().expect("a runtime");
+    runtime.block_on(async {
+        let unlimited = timeout(Duration::MAX, async {
+            sleep(HOUR * 24 * 365 * 200).await;
+            'x'
+        });
+        assert_eq!(unlimited.await, Ok('x'));
+    });
+    // It needs no runtime.
+    assert_eq!(smol::block_on(timeout(Duration::MAX, yield_now())), Ok(()));
 }
 
 /// A future that always uses up the whole budget and comes back for more must still time out.

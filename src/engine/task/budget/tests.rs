@@ -96,6 +96,21 @@ fn a_set_of_ready_children_is_not_emptied_in_one_poll() {
     assert_eq!(done, usize::from(INITIAL));
 }
 
+/// A map of streams asks each of them once, and so does a merge, with a waker for each.
+#[test]
+fn children_that_are_asked_once_each_get_nothing_in_a_poll_without_budget() {
+    for own in [true, false] {
+        let (granted, yielded) = poll_of_a_task(|cx| {
+            while poll_proceed(cx).is_ready() {}
+            let (_, waker) = Count::new();
+            let mut other = Context::from_waker(&waker);
+            let mut ask = || if own { poll_proceed(cx) } else { poll_proceed(&mut other) };
+            (0..500).filter(|_| ask().is_ready()).count()
+        });
+        assert_eq!((granted, yielded), (0, true));
+    }
+}
+
 /// An executor inside the poll, as `futures::executor::block_on` is: polls again whenever it was woken.
 #[test]
 fn a_foreign_executor_inside_a_poll_gets_through() {
@@ -151,5 +166,9 @@ fn a_large_operation_costs_more_than_one() {
         charge(1);
         let refused = (0..).take_while(|_| poll_proceed(cx).is_pending()).count();
         assert_eq!(refused, REFUSALS as usize - 1, "a refusal is counted as one");
+        while poll_proceed(cx).is_ready() {}
+        let mut other = Context::from_waker(Waker::noop());
+        let refused = (0..).take_while(|_| poll_proceed(&mut other).is_pending()).count();
+        assert!((500..=512).contains(&refused), "{refused}");
     });
 }

@@ -4,6 +4,7 @@
 
 use super::super::kind::SignalKind;
 use super::super::listeners::Listeners;
+use super::super::signals::Signals;
 use super::look;
 use crate::engine::driver::readiness::{Direction, Readiness, Ready};
 use crate::engine::park::Parker;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
 struct SignalSource {
+    signals: Arc<Signals>,
     listeners: Listeners,
     /// There is a byte in the socket.
     is_full: AtomicBool,
@@ -22,8 +24,10 @@ struct SignalSource {
 
 impl SignalSource {
     fn new() -> Arc<Self> {
+        let signals = Arc::new(Signals::new(SignalKind::user_defined1()));
         let source = Arc::new(Self {
-            listeners: Listeners::new(SignalKind::user_defined1()),
+            listeners: Listeners::new(signals.clone()),
+            signals,
             is_full: AtomicBool::new(false),
             readiness: Readiness::new(mio::Interest::READABLE),
         });
@@ -32,7 +36,7 @@ impl SignalSource {
     }
 
     fn signal(&self) {
-        self.listeners.raise();
+        self.signals.raise();
         // AcqRel: the system orders a write and the read that takes the byte.
         self.is_full.swap(true, Ordering::AcqRel);
         let mut wakes = Vec::new();
@@ -42,7 +46,7 @@ impl SignalSource {
 
     /// A signal to a handler that takes the socket for full if there is a byte in it.
     fn signal_or_find_it_full(&self) {
-        self.listeners.raise();
+        self.signals.raise();
         // Relaxed: the system looks for room without a lock.
         if self.is_full.load(Ordering::Relaxed) {
             return;

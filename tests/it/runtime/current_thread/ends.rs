@@ -4,7 +4,7 @@ use super::{HOUR, MS, current_thread};
 use crate::support::guard::{guarded, until};
 use crate::support::probe::{Count, OnDrop};
 use futures_io::AsyncWrite;
-use liten::runtime::Runtime;
+use liten::runtime::{LocalRuntime, Runtime};
 use liten::task::yield_now;
 use liten::time::sleep;
 use std::future::pending;
@@ -49,6 +49,43 @@ fn dropping_it_drops_its_tasks_on_that_thread_and_ends_its_threads() {
             let late = handle.spawn(async {});
             assert!(smol::block_on(late).unwrap_err().is_cancelled(), "spawned after the end");
             assert!(smol::block_on(handle.spawn_blocking(|| ())).unwrap_err().is_cancelled());
+        }
+    });
+}
+
+/// As on tokio: the pool ends after the tasks.
+#[test]
+fn blocking_work_that_a_destructor_gives_at_the_end_runs() {
+    struct GivesWork(Count);
+
+    impl Drop for GivesWork {
+        fn drop(&mut self) {
+            let ended = self.0.clone();
+            drop(liten::spawn_blocking(move || ended.add()));
+        }
+    }
+
+    guarded(|| {
+        for local in [false, true] {
+            let ended = Count::default();
+            let (waits, never_run) = (GivesWork(ended.clone()), GivesWork(ended.clone()));
+            let task = async move {
+                let _waits = waits;
+                pending::<()>().await;
+            };
+            let unpolled = async move { drop(never_run) };
+            if local {
+                let runtime = LocalRuntime::new().unwrap();
+                drop(runtime.spawn_local(task));
+                runtime.block_on(yield_now());
+                drop(runtime.spawn_local(unpolled));
+            } else {
+                let runtime = current_thread();
+                drop(runtime.spawn(task));
+                runtime.block_on(yield_now());
+                drop(runtime.spawn(unpolled));
+            }
+            assert_eq!(ended.get(), 2);
         }
     });
 }

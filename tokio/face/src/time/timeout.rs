@@ -16,16 +16,19 @@ use std::task::{Context, Poll, ready};
 ///
 /// # Panics
 ///
-/// Panics outside a runtime.
+/// Panics outside a runtime, unless the duration is so long that it is no limit.
 #[track_caller]
 pub fn timeout<F>(duration: Duration, future: F) -> Timeout<F::IntoFuture>
 where
     F: IntoFuture,
 {
-    context::assert_timers();
     // In this order, because the time counts from when the future is there.
+    let value = future.into_future();
+    if Instant::now().checked_add(duration).is_some() {
+        context::assert_timers();
+    }
     Timeout {
-        value: future.into_future(),
+        value,
         limit: liten::time::timeout(duration, pending()),
         pinned: PhantomPinned,
     }

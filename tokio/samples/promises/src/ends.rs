@@ -2,9 +2,11 @@
 
 use crate::current_thread;
 use std::fs;
+use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::process::Command;
@@ -18,6 +20,30 @@ pub(crate) fn keep_all() {
     a_child_outlives_the_runtime_that_has_started_it();
     a_child_has_slices_of_the_usual_length();
     a_local_runtime_that_would_block_async_code_panics();
+    work_that_a_destructor_gives_to_the_pool_runs();
+}
+
+/// The tasks of a runtime without workers are dropped before its pool ends.
+fn work_that_a_destructor_gives_to_the_pool_runs() {
+    struct GivesWork(Arc<AtomicUsize>);
+
+    impl Drop for GivesWork {
+        fn drop(&mut self) {
+            let ran = self.0.clone();
+            tokio::task::spawn_blocking(move || ran.fetch_add(1, Ordering::Relaxed));
+        }
+    }
+
+    let ran = Arc::new(AtomicUsize::new(0));
+    let runtime = current_thread();
+    let waits = GivesWork(ran.clone());
+    runtime.spawn(async move {
+        let _waits = waits;
+        pending::<()>().await;
+    });
+    runtime.block_on(yield_now());
+    drop(runtime);
+    assert_eq!(ran.load(Ordering::Relaxed), 1);
 }
 
 /// Workers have short ones. Not every system shows them.

@@ -33,6 +33,7 @@ pub(crate) fn keep_all() {
     a_file_is_given_back_when_its_write_is_done();
     an_error_of_a_write_does_not_keep_a_file_from_being_cut();
     a_file_in_non_blocking_mode_is_waited_for();
+    a_read_of_what_is_only_written_is_an_error();
     a_read_that_waits_holds_up_no_end_of_a_runtime();
     no_call_says_ok_while_bytes_are_not_written();
     an_output_says_ok_when_all_is_written_and_not_before();
@@ -226,6 +227,15 @@ fn a_file_in_non_blocking_mode_is_waited_for() {
         file.flush().await.expect("it is written");
     });
     assert_eq!(count.join().expect("it counts"), LENGTH);
+}
+
+fn a_read_of_what_is_only_written_is_an_error() {
+    let (_reader, writer) = std::io::pipe().expect("a pipe");
+    let error = current_thread().block_on(async {
+        let mut file = File::from_std(StdFile::from(OwnedFd::from(writer)));
+        file.read(&mut [0; 8]).await.expect_err("it cannot be read")
+    });
+    assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::BADF.raw_os_error()));
 }
 
 /// It holds on tokio in non-blocking mode, in which such a read does not wait.

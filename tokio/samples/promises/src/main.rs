@@ -7,6 +7,7 @@ mod full;
 mod large;
 mod page;
 mod reads;
+mod signals;
 mod states;
 mod yields;
 
@@ -58,6 +59,7 @@ fn main() {
     full::keep_all();
     ends::keep_all();
     yields::keep_all();
+    signals::keep_all();
     println!("all promises kept");
 }
 

@@ -4,11 +4,11 @@ use crate::{current_thread, message};
 use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
 use std::sync::mpsc::channel;
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 use tokio::net::UnixStream;
-use tokio::runtime::{LocalRuntime, Runtime};
+use tokio::runtime::{Builder, LocalRuntime, Runtime};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -20,6 +20,39 @@ pub(crate) fn keep_all() {
     ends(an_operation_that_was_interrupted_is_not_repeated());
     ends(a_runtime_that_is_dropped_in_async_code_waits_for_nothing());
     ends(tasks_of_a_set_come_in_the_order_of_their_ends());
+    ends(a_task_with_a_hundred_ready_channels_lets_others_run());
+    a_duration_beyond_the_clock_is_no_limit();
+}
+
+/// As a map of streams asks them: each of them once, until one has something.
+async fn a_task_with_a_hundred_ready_channels_lets_others_run() {
+    let mut channels: Vec<_> = (0..100).map(|_| mpsc::unbounded_channel()).collect();
+    for number in 0..100_000 {
+        channels[number % 100].0.send(number).expect("it is open");
+    }
+    let other = tokio::spawn(async {});
+    let mut taken = 0;
+    while !other.is_finished() {
+        poll_fn(|cx| {
+            let ready = channels.iter_mut().any(|(_, channel)| channel.poll_recv(cx).is_ready());
+            if ready { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+        taken += 1;
+        assert!(taken <= 1_000, "the task has not yielded");
+    }
+}
+
+/// It needs no runtime, and a clock that stands still does not jump to its end.
+fn a_duration_beyond_the_clock_is_no_limit() {
+    let mut paused = Builder::new_current_thread();
+    paused.enable_all().start_paused(true).build().expect("a runtime").block_on(async {
+        let centuries = Duration::from_secs(60 * 60 * 24 * 365 * 200);
+        assert!(timeout(Duration::MAX, sleep(centuries)).await.is_ok());
+    });
+    let unlimited = timeout(Duration::MAX, pending::<()>());
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(pin!(unlimited).poll(&mut cx).is_pending());
 }
 
 /// Runs it to its end, on a thread of its own, because it may never yield.

@@ -41,7 +41,7 @@
 //! for those that must run (writes that a file has accepted); the threads of pinned tasks drop theirs; the
 //! workers stop after the poll they are in; every task that is left is dropped; sources and timers that
 //! outlive the runtime are told; the threads end. Without workers, the thread that ends the runtime drops the
-//! tasks first, and the blocking pool runs what their destructors give to it.
+//! tasks before the blocking pool is closed, so that it runs what their destructors give to it.
 //!
 //! # Crates that need tokio
 //!

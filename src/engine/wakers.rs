@@ -32,9 +32,16 @@ const MOST_PLACES: usize = 1024;
 
 /// Wakes all of `wakers`, in order. The vector is empty then, and keeps its memory if that is not much.
 pub(crate) fn wake_all(wakers: &mut Vec<Waker>) {
-    for waker in wakers.drain(..) {
-        guard(|| waker.wake());
+    let mut left = wakers.drain(..);
+    while !left.as_slice().is_empty() {
+        // One guard for all that do not panic.
+        guard(|| {
+            for waker in left.by_ref() {
+                waker.wake();
+            }
+        });
     }
+    drop(left);
     wakers.shrink_to(MOST_PLACES);
 }
 
@@ -122,6 +129,8 @@ pub(crate) const LINE_STEP: usize = 32;
 /// inline: mostly one task waits per direction, and an idle connection then costs no allocation for its
 /// waker.
 ///
+/// Without a first one there are no others.
+///
 /// The line has no lock of its own; its owner keeps it under one. Cloning, calling and dropping a waker may
 /// run user code, so nothing in here does any of these: the caller brings a clone, and gets back the wakers
 /// that have to be called or dropped.
@@ -142,7 +151,17 @@ impl Line {
 
     /// Whether the line has a waker of the same task.
     pub(crate) fn holds(&self, waker: &Waker) -> bool {
-        self.iter().any(|other| other.will_wake(waker))
+        // No adapters of iterators, here and below: a task is here before each wait for a source, and in a
+        // debug build each of them is a call.
+        if self.first.as_ref().is_some_and(|first| first.will_wake(waker)) {
+            return true;
+        }
+        for other in &self.rest {
+            if other.will_wake(waker) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Adds a waker that the line does not hold. The caller calls [`holds`](Self::holds) first, then releases
@@ -168,6 +187,10 @@ impl Line {
     /// Moves all wakers into `wakes`, if there is room. Otherwise returns them as a line of its own, whose
     /// wakers the caller moves without its lock: `wakes` has to grow for them.
     pub(crate) fn take(&mut self, wakes: &mut Vec<Waker>) -> Option<Self> {
+        if self.first.is_none() {
+            self.limit = LINE_STEP;
+            return None;
+        }
         // As many tasks may join again, and must not be swept at once.
         let (len, limit) = (self.len(), LINE_STEP.max(2 * self.len()));
         if len > wakes.capacity() - wakes.len() {
@@ -180,8 +203,10 @@ impl Line {
 
     /// Moves all wakers out, in the order in which they came.
     pub(crate) fn move_into(&mut self, wakes: &mut Vec<Waker>) {
-        wakes.extend(self.first.take());
-        wakes.append(&mut self.rest);
+        if let Some(first) = self.first.take() {
+            wakes.push(first);
+            wakes.append(&mut self.rest);
+        }
     }
 
     /// Calls all wakers. One that panics keeps no other from being called, and the panic goes no further.

@@ -38,7 +38,6 @@ use crate::runtime::context;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::termios::{LocalFlags, SpecialCharacterIndices, tcgetattr};
 use std::future::Future;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -81,22 +80,22 @@ pub fn read(source: &mut (impl Read + Waitable), buf: &mut [u8]) -> io::Result<u
 pub fn read_when_ready(source: &mut (impl Read + Waitable), buf: &mut [u8]) -> io::Result<usize> {
     let wanted = PollFlags::POLLIN;
     let is_ready = wait(Some(source.as_fd()), wanted, Ending::Ignored, PollTimeout::ZERO)?;
-    if is_ready || returns_without_input(source.as_fd()) {
+    if is_ready || returns_at_once(source.as_fd()) {
         return read(source, buf);
     }
     told_of_the_end(|ending| patiently(source, wanted, ending, |source| source.read(buf)))
 }
 
 /// Whether a read returns although `poll` reports nothing: of what is open for writing only, with an error;
-/// of a terminal whose reads need no bytes, with none.
-fn returns_without_input(descriptor: BorrowedFd<'_>) -> bool {
+/// in non-blocking mode also of a pipe that has no writer yet, with the end.
+///
+/// Rejected: terminals whose reads need no bytes (`VMIN` of 0). The other end of a pseudoterminal answers for
+/// the terminal, and its own reads need some.
+fn returns_at_once(descriptor: BorrowedFd<'_>) -> bool {
     let flags = fcntl(descriptor, FcntlArg::F_GETFL).map(OFlag::from_bits_retain);
-    let is_for_writing = flags.is_ok_and(|flags| flags & OFlag::O_ACCMODE == OFlag::O_WRONLY);
-    is_for_writing
-        || tcgetattr(descriptor).is_ok_and(|terminal| {
-            let needed = terminal.control_chars[SpecialCharacterIndices::VMIN as usize];
-            needed == 0 && !terminal.local_flags.contains(LocalFlags::ICANON)
-        })
+    flags.is_ok_and(|flags| {
+        flags.contains(OFlag::O_NONBLOCK) || flags & OFlag::O_ACCMODE == OFlag::O_WRONLY
+    })
 }
 
 /// Writes some bytes, as a blocking write does.

@@ -9,12 +9,11 @@ use crate::engine::wakers::{self, WakeList};
 use std::time::{Duration, Instant};
 
 impl Handle {
-    /// Takes no more blocking work and no more pinned tasks, calls the function for slow polls no more, tells
-    /// threads of the pool that wait for something to read, and keeps no memory for tasks to come.
-    fn close_pools(&self) {
+    /// Takes no more pinned tasks, calls the function for slow polls no more, tells threads of the pool that
+    /// wait for something to read, and keeps no memory for tasks to come.
+    fn begin_end(&self) {
         self.inner.memory.end();
         self.inner.slow_polls.close();
-        self.inner.blocking.close();
         self.inner.pinned.close();
         let mut wakes = WakeList::new();
         self.inner.ending.set();
@@ -41,8 +40,9 @@ impl Handle {
         let deadline = deadline.flatten().or(timeout.map(far));
         let is_own_thread = self.is_own_thread();
         let may_wait = !is_own_thread && timeout != Some(Duration::ZERO);
+        self.begin_end();
         self.close_current_thread();
-        self.close_pools();
+        inner.blocking.close();
         let scheduler = self.scheduler();
         if let Some(scheduler) = scheduler {
             scheduler.close();

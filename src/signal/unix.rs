@@ -1,7 +1,6 @@
 //! Unix: any signal that can be caught.
 
 mod kind;
-mod listeners;
 mod positions;
 mod reserve;
 mod signals;
@@ -10,8 +9,8 @@ mod source;
 pub use self::kind::SignalKind;
 pub(crate) use self::reserve::keep_pair;
 
-use self::listeners::{Listener, Listeners};
-use self::source::listeners;
+use self::positions::Asker;
+use self::signals::{Listener, Signals};
 use crate::engine::driver::Driver;
 use crate::impls::impl_debug;
 use crate::io::current_driver;
@@ -36,7 +35,7 @@ use std::task::{Context, Poll};
 pub struct Signal {
     /// The driver of the runtime that it was polled in last. No other one has its address meanwhile.
     driver: Weak<Driver>,
-    listeners: Arc<Listeners>,
+    signals: Arc<Signals>,
     listener: Listener,
 }
 
@@ -52,7 +51,7 @@ pub struct Signal {
 ///
 /// * In a task that has had a listener of this kind, the new one goes on where that stopped: it is also told
 ///   of a signal that came meanwhile, whether others were told of it or not. What is not in a task, such as
-///   the future given to `block_on`, counts as the task of its thread, whichever the runtime.
+///   the future given to `block_on`, counts as the task of its thread in that runtime.
 /// * In any other task, the new listener is also told of a signal that no listener was told of.
 /// * The first listener of the process for a kind is told of the signals that come after it was made.
 ///
@@ -92,14 +91,14 @@ pub struct Signal {
 #[track_caller]
 pub fn signal(kind: SignalKind) -> io::Result<Signal> {
     let driver = current_driver();
-    let listeners = listeners(&driver, kind)?;
-    let listener = listeners.listen();
-    Ok(Signal { driver: Arc::downgrade(&driver), listeners, listener })
+    let signals = source::signals(&driver, kind)?;
+    let listener = signals.listen(Asker::current(Arc::as_ptr(&driver) as usize));
+    Ok(Signal { driver: Arc::downgrade(&driver), signals, listener })
 }
 
 impl Drop for Signal {
     fn drop(&mut self) {
-        self.listeners.leave(&self.listener);
+        self.signals.leave(&self.listener);
     }
 }
 
@@ -108,8 +107,8 @@ pub(super) fn ctrl_c() -> io::Result<Signal> {
 }
 
 impl Signal {
-    /// Waits for the next signal. `None`: the runtime in which the listener was made or polled last has been
-    /// shut down, and this is called outside a runtime.
+    /// Waits for the next signal. `None`: all runtimes that have had a listener of this kind have been shut
+    /// down, and this is called outside a runtime, or in one that has ended, too.
     ///
     /// # Cancel safety
     ///
@@ -123,20 +122,21 @@ impl Signal {
     /// If it is pending, the task of `cx` is woken by the next signal; only the task of the last poll can
     /// rely on that.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
-        self.move_here();
-        self.listeners.poll(&mut self.listener, cx)
+        self.have_reported_here();
+        let asker = Asker::current(self.driver.as_ptr() as usize);
+        self.signals.poll(&mut self.listener, asker, cx)
     }
 
-    /// Joins the listeners of the current runtime. If there is none, or if it has no listeners any more, the
-    /// listener stays where it is.
-    fn move_here(&mut self) {
-        let of_other = |driver: &Arc<Driver>, _| {
+    /// Has the current runtime report signals of this kind. Without one, or where it refuses, the others that
+    /// have had a listener of this kind go on.
+    fn have_reported_here(&mut self) {
+        let if_other = |driver: &Arc<Driver>, _| {
             (!std::ptr::eq(Arc::as_ptr(driver), self.driver.as_ptr())).then(|| driver.clone())
         };
-        let Some(Some(driver)) = context::try_with_driver(of_other) else { return };
-        let Ok(here) = listeners(&driver, self.listeners.kind()) else { return };
-        self.listeners.move_to(&here, &mut self.listener);
-        (self.driver, self.listeners) = (Arc::downgrade(&driver), here);
+        let Some(Some(driver)) = context::try_with_driver(if_other) else { return };
+        if source::signals(&driver, self.signals.kind()).is_ok() {
+            self.driver = Arc::downgrade(&driver);
+        }
     }
 }
 
@@ -148,4 +148,4 @@ impl Stream for Signal {
     }
 }
 
-impl_debug!([] Signal, this => "Signal" { kind: this.listeners.kind(), .. });
+impl_debug!([] Signal, this => "Signal" { kind: this.signals.kind(), .. });

@@ -53,12 +53,14 @@ use std::task::{Context, Poll, ready};
 /// ```
 #[track_caller]
 pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
+    // In this order, because the time counts from when the future is there.
+    let value = future.into_future();
     #[allow(clippy::manual_map, reason = "a closure would not know the caller")]
     let timer = match Instant::now().checked_add(duration) {
         Some(deadline) => Some(Timer::new(deadline)),
         None => None,
     };
-    Timeout { value: future.into_future(), timer, has_elapsed: false }
+    Timeout { value, timer, has_elapsed: false }
 }
 
 /// Waits for `future`, but not beyond `deadline`. Otherwise as [`timeout`].

@@ -44,7 +44,7 @@ impl Sim {
                 return;
             }
             world.record(format!("restart {name}"));
-            world.power_on(host);
+            world.begin_next_life(host);
             host
         };
         start_host(host);

@@ -294,7 +294,9 @@ impl Drop for Readiness {
     fn drop(&mut self) {
         let mut left = Vec::new();
         take(&self.waiters, Ready::ALL_BITS, &mut left);
-        wakers::drop_all(left);
+        if !left.is_empty() {
+            wakers::drop_all(left);
+        }
     }
 }
 
@@ -441,5 +443,10 @@ fn take(waiters: &Waiters, ready: Ready, wakes: &mut Vec<Waker>) {
     };
     let matches = |word| ready.intersects(Ready::from_state(word as u64));
     waiters.take_matching(wakes, take_lines, matches);
-    [readers, writers].into_iter().flatten().for_each(|mut line| line.move_into(wakes));
+    if let Some(mut readers) = readers {
+        readers.move_into(wakes);
+    }
+    if let Some(mut writers) = writers {
+        writers.move_into(wakes);
+    }
 }

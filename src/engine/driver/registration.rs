@@ -275,16 +275,17 @@ impl Drop for Registration {
 
 /// The bits that go when a source is ready for none of `bits`, and has these ends for certain.
 fn bits_to_clear(bits: Ready, kept: Ready) -> Ready {
-    let mut goes = bits.intersection(Ready::PRIORITY | Ready::ERROR);
-    for direction in [Direction::Read, Direction::Write] {
+    let of = |direction: Direction| {
+        let mut goes = Ready::EMPTY;
         if bits.intersects(direction.data()) {
             goes |= direction.all().without(direction.closed());
         }
         if bits.intersects(direction.mask()) {
             goes |= direction.closed().without(kept);
         }
-    }
-    goes
+        goes
+    };
+    bits.intersection(Ready::PRIORITY | Ready::ERROR) | of(Direction::Read) | of(Direction::Write)
 }
 
 /// In the place of a descriptor, none of which is negative.

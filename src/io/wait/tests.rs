@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::os::unix::thread::JoinHandleExt;
 use std::sync::Arc;
@@ -193,21 +194,15 @@ fn a_read_of_what_is_only_written_is_an_error() {
     assert_eq!(error.raw_os_error(), Some(Errno::EBADF as i32));
 }
 
-/// As programs set it that ask for keys beside other work.
 #[test]
-fn a_terminal_that_needs_no_bytes_is_not_waited_for() {
-    use nix::sys::termios::{SetArg, SpecialCharacterIndices, cfmakeraw, tcgetattr, tcsetattr};
-
-    let pair = nix::pty::openpty(None, None).unwrap();
-    let mut modes = tcgetattr(&pair.slave).unwrap();
-    cfmakeraw(&mut modes);
-    for tenths in [0, 1] {
-        modes.control_chars[SpecialCharacterIndices::VMIN as usize] = 0;
-        modes.control_chars[SpecialCharacterIndices::VTIME as usize] = tenths;
-        tcsetattr(&pair.slave, SetArg::TCSANOW, &modes).unwrap();
-        let mut terminal = File::from(pair.slave.try_clone().unwrap());
-        assert_eq!(read_when_ready(&mut terminal, &mut [0; 8]).unwrap(), 0);
-    }
+fn a_read_in_non_blocking_mode_of_a_pipe_without_writers_ends_at_once() {
+    let folder = std::env::temp_dir().join(format!("liten-wait-{}", std::process::id()));
+    nix::unistd::mkfifo(&folder, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let flags = nix::fcntl::OFlag::O_NONBLOCK.bits();
+    let mut options = File::options();
+    let pipe = options.read(true).custom_flags(flags).open(&folder);
+    std::fs::remove_file(&folder).unwrap();
+    assert_eq!(read_when_ready(&mut pipe.unwrap(), &mut [0; 8]).unwrap(), 0);
 }
 
 /// It ends `poll`, but says nothing about the descriptor. So it neither leads to a read nor to a pause.

@@ -4,8 +4,8 @@
 //! it has none. It must not lose a signal that comes meanwhile, although other tasks may have been told of
 //! it. So a listener that is dropped leaves its position to the task that has polled it, and the next
 //! listener which that task makes begins there. Outside of tasks the thread stands for the task: a root has
-//! no number. Tasks and threads have the same numbers in all runtimes, so a loop that makes a runtime in each
-//! round goes on, too.
+//! no number. A thread is another one in another runtime: a program that has one after the other on its main
+//! thread would be told of a ctrl-c in the second one that a task of the first one was told of.
 //!
 //! A task without a position begins with the signals that no listener was told of. That is right for a task
 //! that is made for the purpose of listening, and keeps a second ctrl-c, which ends a program at once, from
@@ -27,12 +27,15 @@ const MOST: usize = 1024;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Asker {
     Task(TaskId),
-    Thread(ThreadId),
+    Thread(ThreadId, Runtime),
 }
 
+/// The address of a runtime's driver.
+type Runtime = usize;
+
 impl Asker {
-    pub(super) fn current() -> Self {
-        current::id().map_or_else(|| Self::Thread(thread::current().id()), Self::Task)
+    pub(super) fn current(runtime: Runtime) -> Self {
+        current::id().map_or_else(|| Self::Thread(thread::current().id(), runtime), Self::Task)
     }
 }
 

@@ -1,11 +1,10 @@
 //! `SignalSource`: how signals of all kinds reach the listeners of one runtime.
 //!
-//! A source has a pair of sockets, and for each kind the runtime's listeners (`listeners.rs`). The signal
-//! handler raises the process's count of the kind (`signals.rs`) and writes a byte to one of the sockets of
-//! each runtime. The other one is an ordinary I/O source of the runtime's driver, with a waker of its own,
-//! which is not a task's: the thread that the driver has told of the byte calls it, and it empties the socket
-//! and wakes the listeners of each kind whose count has changed. Nothing else is needed: no thread, no task,
-//! no code in the driver.
+//! A source has a pair of sockets. The signal handler raises the process's count of the kind (`signals.rs`)
+//! and writes a byte to one of the sockets of each runtime that has had a listener of the kind. The other one
+//! is an ordinary I/O source of the runtime's driver, with a waker of its own, which is not a task's: the
+//! thread that the driver has told of the byte calls it, and it empties the socket and wakes the listeners of
+//! each kind whose count has changed. Nothing else is needed: no thread, no task, no code in the driver.
 //!
 //! The source is opened with the first listener of the runtime and lasts as long as the runtime, also without
 //! listeners. Its waker lies with the driver and keeps it; the driver gives it up when it is closed. So
@@ -13,8 +12,8 @@
 //!
 //! Rejected:
 //!
-//! * One pair for the process. Whichever runtime reads the byte would have to wake the listeners of all the
-//!   others, and they would go deaf with a runtime that ends, or has no workers and is not driven.
+//! * One pair for the process. The runtime that reads it may end, or have no workers and not be driven, and
+//!   all listeners would be deaf.
 //! * A pair per kind: a program that listens for eight kinds would have 14 descriptors more.
 //! * The listeners' tasks wait for the socket themselves. A signal would wake the listeners of all kinds, and
 //!   a server may wait for ctrl-c in each of a thousand connections.
@@ -40,14 +39,13 @@
 //! | the source is | its actions | a listener | a new listener |
 //! |---|---|---|---|
 //! | open | write | waits | is added |
-//! | ended | write to no purpose | is told of what it has missed, then of the end | is refused |
-//! | dropped | are taken away | as before: it keeps its `Listeners` | is refused by the driver |
+//! | ended | write to no purpose | waits, unless it was the last source | is refused |
+//! | dropped | are taken away | as before | is refused by the driver |
 //!
-//! A listener that is polled in another runtime than its own moves to the source of that one. So it does not
-//! depend on a runtime that has ended, or that no thread drives. What it was told of last moves with it, and
-//! it compares that with the count after its waker lies in the new place: nothing is lost on the way.
+//! A listener that is polled in another runtime than the one before has that one report, too. So it does not
+//! depend on a runtime that has ended, or that no thread drives.
 //!
-//! It is open as long as the driver keeps its waker. It has ended when the driver was closed and the look
+//! The source is open as long as the driver keeps its waker. It has ended when the driver was closed and the look
 //! after that has told `Kinds`. It is dropped when nothing keeps it any more.
 //!
 //! It does not go back, and each state is passed once. A driver that is closed while its source is opened
@@ -63,7 +61,6 @@
 #![allow(unsafe_code)]
 
 use super::kind::SignalKind;
-use super::listeners::Listeners;
 use super::reserve::pair;
 use super::signals::Signals;
 use crate::engine::driver::Driver;
@@ -96,19 +93,19 @@ struct SignalSource {
 #[derive(Default)]
 struct Kinds {
     /// Of each kind that there was ever a listener for.
-    listeners: BTreeMap<c_int, Arc<Listeners>>,
+    signals: BTreeMap<c_int, Arc<Signals>>,
     actions: Vec<SigId>,
     has_ended: bool,
 }
 
-/// Returns the listeners of this runtime for this kind, after the handler has been installed.
-pub(super) fn listeners(driver: &Arc<Driver>, kind: SignalKind) -> io::Result<Arc<Listeners>> {
+/// Returns the signals of this kind, which the runtime with this driver reports from now on.
+pub(super) fn signals(driver: &Arc<Driver>, kind: SignalKind) -> io::Result<Arc<Signals>> {
     let signal = kind.as_raw_value();
     if signal <= 0 || FORBIDDEN.contains(&signal) {
         let message = format!("no program can listen for signal {signal}");
         return Err(io::Error::new(ErrorKind::InvalidInput, message));
     }
-    SignalSource::of(driver)?.listeners(kind)
+    SignalSource::of(driver)?.signals(kind)
 }
 
 impl SignalSource {
@@ -135,18 +132,18 @@ impl SignalSource {
         Ok(Self { receiver, sender: Arc::new(sender), kinds: Mutex::default() })
     }
 
-    /// Returns the listeners for this kind; installs the handler for the first of them.
-    fn listeners(&self, kind: SignalKind) -> io::Result<Arc<Listeners>> {
+    /// Returns the signals of this kind, which this source reports from now on.
+    fn signals(&self, kind: SignalKind) -> io::Result<Arc<Signals>> {
         let mut kinds = self.kinds.lock();
         if kinds.has_ended {
             return Err(shutdown_error());
         }
         let signal = kind.as_raw_value();
-        if let Some(listeners) = kinds.listeners.get(&signal) {
-            return Ok(listeners.clone());
+        if let Some(signals) = kinds.signals.get(&signal) {
+            return Ok(signals.clone());
         }
         // Counts before the sender writes.
-        let listeners = Arc::new(Listeners::new(Signals::of(kind)?));
+        let signals = Signals::of(kind)?;
         let sender = self.sender.clone();
         let action = move || {
             // An error means that the socket is full: see the header.
@@ -156,8 +153,9 @@ impl SignalSource {
         // non-blocking descriptor. It allocates nothing, takes no lock and cannot panic.
         let action = unsafe { signal_hook_registry::register(signal, action) }?;
         kinds.actions.push(action);
-        kinds.listeners.insert(signal, listeners.clone());
-        Ok(listeners)
+        kinds.signals.insert(signal, signals.clone());
+        signals.begin_reports();
+        Ok(signals)
     }
 
     /// Wakes the listeners of the kinds that have had signals, and waits for the next signal.
@@ -169,8 +167,13 @@ impl SignalSource {
             || drain().is_ready(),
             |has_ended, wakes| {
                 let mut kinds = self.kinds.lock();
+                for signals in kinds.signals.values() {
+                    signals.report(wakes);
+                    if has_ended && !kinds.has_ended {
+                        signals.end_reports(wakes);
+                    }
+                }
                 kinds.has_ended |= has_ended;
-                kinds.listeners.values().for_each(|listeners| listeners.report(has_ended, wakes));
             },
         );
     }

@@ -6,12 +6,13 @@
 #![allow(unsafe_code)]
 
 use crate::support::guard::{guarded, until, workers};
-use crate::support::loopback::{bounded, tcp_pair};
+use crate::support::loopback::{bounded, poll_once, tcp_pair};
 use crate::support::probe::{Bell, Count};
 use crate::support::process::alone;
 use liten::io::{AsyncReadExt, AsyncWriteExt};
 use liten::net::TcpListener;
 use std::os::unix::process::CommandExt;
+use std::pin::pin;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -176,6 +177,34 @@ fn a_child_of_a_busy_parent_may_make_a_runtime() {
         busy.join().unwrap();
     };
     guarded(|| alone("runtime::fork::a_child_of_a_busy_parent_may_make_a_runtime", body));
+}
+
+/// The parent has not asked for it yet, and may still.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_child_is_not_told_of_a_signal_to_its_parent() {
+    use liten::signal::unix::{SignalKind, signal};
+
+    let listen = || signal(SignalKind::hangup()).unwrap();
+    let body = move || {
+        let runtime = workers(1);
+        let mut listener = runtime.block_on(async { listen() });
+        let raise = || {
+            // SAFETY: it sends a signal, for which there is a handler.
+            assert_eq!(unsafe { libc::raise(libc::SIGHUP) }, 0);
+        };
+        raise();
+        in_a_child(|| {
+            workers(1).block_on(async {
+                let mut listener = listen();
+                assert!(poll_once(&mut pin!(listener.recv())).await.is_none());
+                raise();
+                assert_eq!(bounded(listener.recv()).await, Some(()));
+            });
+        });
+        assert_eq!(runtime.block_on(bounded(listener.recv())), Some(()));
+    };
+    guarded(|| alone("runtime::fork::a_child_is_not_told_of_a_signal_to_its_parent", body));
 }
 
 /// Has the standard input of this process come from a new pair of sockets; returns the other end.

@@ -9,7 +9,7 @@ use crate::support::loopback::{bounded, poll_once};
 use crate::support::probe::Count;
 use crate::support::process::{alone, child, is_child};
 use liten::future::StreamExt;
-use liten::runtime::{LocalRuntime, Runtime};
+use liten::runtime::{Builder, LocalRuntime, Runtime};
 use liten::signal::ctrl_c;
 use liten::signal::unix::{Signal, SignalKind, signal};
 use std::future::{Future, poll_fn};
@@ -17,7 +17,9 @@ use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::pin::pin;
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
 use std::task::{Context, Poll, Waker};
+use std::thread;
 use std::time::Duration;
 
 const USR1: SignalKind = SignalKind::user_defined1();
@@ -484,6 +486,34 @@ fn listeners_of_every_runtime_get_the_signal() {
         local.block_on(received(&mut of_third));
     };
     guarded(|| alone("signals::listeners::listeners_of_every_runtime_get_the_signal", body));
+}
+
+/// A handle's `block_on` drives nothing, so the runtime that the listener is waited for in reports none.
+#[test]
+fn a_listener_is_told_while_any_of_its_runtimes_is_driven() {
+    let body = || {
+        let driven = workers(1);
+        let mut listener = driven.block_on(async { signal(USR1).unwrap() });
+        let undriven = Builder::new_current_thread().build().unwrap();
+        for _ in 0..20 {
+            let (waits, is_waiting) = mpsc::channel();
+            thread::scope(|threads| {
+                threads.spawn(|| {
+                    undriven.handle().block_on(bounded(poll_fn(|cx| {
+                        let poll = listener.poll_recv(cx);
+                        if poll.is_pending() {
+                            waits.send(()).unwrap();
+                        }
+                        poll
+                    })))
+                });
+                is_waiting.recv().unwrap();
+                raise(USR1);
+            });
+        }
+    };
+    let test = "signals::listeners::a_listener_is_told_while_any_of_its_runtimes_is_driven";
+    guarded(|| alone(test, body));
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! Models of "no signal is lost" (source.rs, listeners.rs): the production look, the production listeners and
+//! Models of "no signal is lost" (source.rs, signals.rs): the production look, the production listeners and
 //! the production readiness. The pair of sockets is a flag, and a signal a thread that counts, writes and
 //! reports, as handler and driver do one after the other.
 
 use super::super::kind::SignalKind;
-use super::super::listeners::Listeners;
+use super::super::positions::Asker;
 use super::super::signals::Signals;
 use super::look;
 use crate::engine::driver::readiness::{Direction, Readiness, Ready};
@@ -16,7 +16,6 @@ use std::task::{Context, Poll, Wake, Waker};
 
 struct SignalSource {
     signals: Arc<Signals>,
-    listeners: Listeners,
     /// There is a byte in the socket.
     is_full: AtomicBool,
     readiness: Readiness,
@@ -24,13 +23,16 @@ struct SignalSource {
 
 impl SignalSource {
     fn new() -> Arc<Self> {
-        let signals = Arc::new(Signals::new(SignalKind::user_defined1()));
+        Self::of(Arc::new(Signals::new(SignalKind::user_defined1())))
+    }
+
+    fn of(signals: Arc<Signals>) -> Arc<Self> {
         let source = Arc::new(Self {
-            listeners: Listeners::new(signals.clone()),
             signals,
             is_full: AtomicBool::new(false),
             readiness: Readiness::new(mio::Interest::READABLE),
         });
+        source.signals.begin_reports();
         source.look();
         source
     }
@@ -61,7 +63,12 @@ impl SignalSource {
     fn look(self: &Arc<Self>) {
         let waker = Waker::from(self.clone());
         let drain = || self.drain(&mut Context::from_waker(&waker));
-        look(drain, |has_ended, wakes| self.listeners.report(has_ended, wakes));
+        look(drain, |has_ended, wakes| {
+            self.signals.report(wakes);
+            if has_ended {
+                self.signals.end_reports(wakes);
+            }
+        });
     }
 
     /// `SignalSource::poll_drain`.
@@ -80,13 +87,17 @@ impl SignalSource {
     fn listen(&self, signals: usize) {
         let parker = Parker::new();
         let waker = waker_of(&parker);
-        let mut listener = self.listeners.listen();
+        let mut listener = self.signals.listen(Asker::current(0));
         while listener.seen != signals {
-            if self.listeners.poll(&mut listener, &mut Context::from_waker(&waker)).is_pending() {
+            if self
+                .signals
+                .poll(&mut listener, Asker::current(0), &mut Context::from_waker(&waker))
+                .is_pending()
+            {
                 parker.park();
             }
         }
-        self.listeners.leave(&listener);
+        self.signals.leave(&listener);
     }
 
     /// The driver is closed. Its waker refers to the source, which would never be freed.
@@ -145,6 +156,23 @@ fn a_signal_whose_byte_another_look_has_taken_is_seen() {
     });
 }
 
+/// Two runtimes report, each one signal: of the other one no thread drives the runtime.
+#[test]
+fn a_signal_is_seen_whichever_runtime_reports_it() {
+    bounded(|way| {
+        let source = SignalSource::new();
+        let other = SignalSource::of(source.signals.clone());
+        let signal = beside(&source, SignalSource::signal);
+        let second = beside(&other, SignalSource::signal);
+        way.here();
+        source.listen(2);
+        signal.join().expect("no panic");
+        second.join().expect("no panic");
+        source.close();
+        other.close();
+    });
+}
+
 /// One of two signals may find the byte of the other one in the socket, which has room for no more. Without
 /// the two fences the look that takes the byte may miss its count.
 #[test]
@@ -185,8 +213,10 @@ fn a_listener_is_told_of_the_end_of_its_runtime() {
         way.here();
         let parker = Parker::new();
         let waker = waker_of(&parker);
-        let mut listener = source.listeners.listen();
-        let mut poll = || source.listeners.poll(&mut listener, &mut Context::from_waker(&waker));
+        let mut listener = source.signals.listen(Asker::current(0));
+        let mut poll = || {
+            source.signals.poll(&mut listener, Asker::current(0), &mut Context::from_waker(&waker))
+        };
         while poll() != Poll::Ready(None) {
             parker.park();
         }

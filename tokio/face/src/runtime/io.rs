@@ -46,16 +46,19 @@ fn from_bits(bits: Bits) -> Ready {
 }
 
 fn wanted(interest: Interest) -> Wanted {
-    let parts = [
-        (interest.is_readable(), Wanted::READABLE),
-        (interest.is_writable(), Wanted::WRITABLE),
-        (interest.is_error(), Wanted::ERROR),
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        (interest.is_priority(), Wanted::PRIORITY),
-    ];
-    let asked = parts.into_iter().filter_map(|(is_asked, part)| is_asked.then_some(part));
     // Interests that liten does not know are those of sources that are read.
-    asked.reduce(|all, part| all | part).unwrap_or(Wanted::READABLE)
+    let mut asked = None;
+    let mut add = |is_asked, part| {
+        if is_asked {
+            asked = Some(asked.map_or(part, |others| others | part));
+        }
+    };
+    add(interest.is_readable(), Wanted::READABLE);
+    add(interest.is_writable(), Wanted::WRITABLE);
+    add(interest.is_error(), Wanted::ERROR);
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    add(interest.is_priority(), Wanted::PRIORITY);
+    asked.unwrap_or(Wanted::READABLE)
 }
 
 /// What was ready at one moment.

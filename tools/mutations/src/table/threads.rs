@@ -7,7 +7,7 @@ const LOCAL: &str = "src/runtime/local.rs";
 const QUEUE: &str = "src/runtime/local/queue.rs";
 const CURRENT: &str = "src/runtime/current_thread.rs";
 const SIGNAL_SOURCE: &str = "src/signal/unix/source.rs";
-const SIGNAL_LISTENERS: &str = "src/signal/unix/listeners.rs";
+const SIGNALS: &str = "src/signal/unix/signals.rs";
 const CELL: &str = "src/engine/task/cell.rs";
 const MAILBOX: &str = "src/insight/flight_recorder/mailbox.rs";
 
@@ -271,7 +271,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: SIGNAL_SOURCE,
         models: "source::loom",
-        from: "    let has_ended = drain();\n    // Ordering: partner of the fence in `Listeners::raise`: a handler that has found the socket full has\n    // counted before.\n    fence(Ordering::SeqCst);\n    let mut wakes = Vec::new();\n    report(has_ended, &mut wakes);",
+        from: "    let has_ended = drain();\n    // Ordering: partner of the fence in `Signals::raise`: a handler that has found the socket full has\n    // counted before.\n    fence(Ordering::SeqCst);\n    let mut wakes = Vec::new();\n    report(has_ended, &mut wakes);",
         to: "    let mut wakes = Vec::new();\n    report(false, &mut wakes);\n    drain();\n    fence(Ordering::SeqCst);",
         breaks: "a look at the signals looks at the counts before it empties the socket",
     },
@@ -283,7 +283,7 @@ pub const ROWS: &[Mutation] = &[
         breaks: "a look at the signals may read a count from before it made room in the socket",
     },
     Mutation {
-        file: SIGNAL_LISTENERS,
+        file: SIGNALS,
         models: "source::loom",
         from: "        let mut state = self.state.lock();\n        let count = self.count();\n        let (answer",
         to: "        let count = self.count();\n        let mut state = self.state.lock();\n        let (answer",

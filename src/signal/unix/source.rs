@@ -45,8 +45,8 @@
 //! A listener that is polled in another runtime than the one before has that one report, too. So it does not
 //! depend on a runtime that has ended, or that no thread drives.
 //!
-//! The source is open as long as the driver keeps its waker. It has ended when the driver was closed and the look
-//! after that has told `Kinds`. It is dropped when nothing keeps it any more.
+//! The source is open as long as the driver keeps its waker. It has ended when the driver was closed and the
+//! look after that has told `Kinds`. It is dropped when nothing keeps it any more.
 //!
 //! It does not go back, and each state is passed once. A driver that is closed while its source is opened
 //! leads to the same: the first look finds the end. The source is dropped as soon as the last look is over,

@@ -73,6 +73,11 @@ pub(super) const BUILD_FACTOR: u64 = if cfg!(all(debug_assertions, not(test))) {
 /// processor 1.02 to 1.11, because the other worker finds nothing meanwhile, and goes to sleep.
 const WANTED: Duration = Duration::from_micros(200 * BUILD_FACTOR);
 
+/// How long two tasks may take together that events have woken, for a worker to run both of them and leave
+/// its peer asleep. It takes about as long to wake a peer by a system call, for it to steal the second task,
+/// and to go to sleep again. Measured: see `benches/README.md`.
+const PAIR: Duration = Duration::from_micros(50 * BUILD_FACTOR);
+
 /// The largest [`Policy::interval`] at which the tasks count as long.
 const LONG: u32 = 2;
 
@@ -401,6 +406,11 @@ impl Policy {
     /// Whether this number of tasks takes no longer than the time between two polls of the driver should be.
     pub(super) fn are_soon_done(&self, tasks: usize) -> bool {
         self.cost_of(tasks) <= WANTED
+    }
+
+    /// Whether this number of tasks, which events have woken, are one or two and done before a peer is awake.
+    pub(super) fn is_short_pair(&self, tasks: usize) -> bool {
+        tasks <= 2 && self.cost_of(tasks) <= PAIR
     }
 
     /// Whether this number of tasks, which were woken together, are done sooner by this worker alone.

@@ -407,8 +407,9 @@ impl Worker {
     /// one peer if they have woken more than one task. `fired` of the wakers are those of timers.
     ///
     /// Timers alone wake no peer if there are as few as the worker runs in 200 µs at its pace: for a peer to
-    /// wake, to steal and to park again costs more than what most tasks do when their timer has fired. If one
-    /// of them takes long, the watchdog sees that after some milliseconds and wakes a peer for the others.
+    /// wake, to steal and to park again costs more than what most tasks do when their timer has fired. Two
+    /// tasks that events have woken wake no peer if the worker runs both in 50 µs at its pace. If one of them
+    /// takes long, the watchdog sees that after some milliseconds and wakes a peer for the others.
     pub(super) fn call_wakers(&self, mut wakes: Vec<Waker>, fired: usize) {
         let are_timers = wakes.len() == fired;
         if !wakes.is_empty() {
@@ -422,8 +423,12 @@ impl Worker {
         self.batch.set(None);
         *self.wakes.borrow_mut() = wakes;
         // Counted here, because a waker of the program's may have woken many tasks.
-        let are_soon_done = || self.policy.are_soon_done(self.own.ready.len());
-        if !(are_timers && self.shared.may_keep() && are_soon_done()) {
+        let ready = self.own.ready.len();
+        let are_soon_done = match are_timers {
+            true => self.policy.are_soon_done(ready),
+            false => self.policy.is_short_pair(ready),
+        };
+        if !(are_soon_done && self.shared.may_keep()) {
             self.notify_of_more();
         }
     }

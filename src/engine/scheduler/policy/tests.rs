@@ -132,6 +132,11 @@ fn a_worker_knows_which_tasks_are_worth_a_peer() {
     cost(WANTED / 4);
     assert!(pace.are_soon_done(4) && !pace.are_soon_done(5));
     assert!(!pace.are_soon_done(usize::MAX));
+    assert!(!pace.is_short_pair(2));
+    cost(PAIR / 2);
+    assert!(pace.is_short_pair(2) && !pace.is_short_pair(3));
+    cost(PAIR);
+    assert!(pace.is_short_pair(1) && !pace.is_short_pair(2));
 }
 
 /// A look at an injector that holds `injected` tasks, with `queued` in the deque and `channel` in the

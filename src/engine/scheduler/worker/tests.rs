@@ -247,6 +247,9 @@ fn a_peer_is_woken_for_events_for_many_timers_and_for_slow_ones() {
     assert!(peer_sleeps_after(few, few, None));
     assert!(!peer_sleeps_after(few + 1, few + 1, None), "many timers");
     assert!(!peer_sleeps_after(few, few - 1, None), "an event among timers");
+    assert!(peer_sleeps_after(2, 0, None), "two short tasks");
+    assert!(!peer_sleeps_after(2, 0, Some(SECOND)), "two long ones");
+    assert!(!peer_sleeps_after(3, 0, None), "three");
     assert!(!peer_sleeps_after(2, 2, Some(SECOND)), "slow tasks");
     assert!(peer_sleeps_after(10 * few, 10 * few, Some(NANOSECOND)), "fast ones");
 }

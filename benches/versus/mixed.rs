@@ -11,6 +11,8 @@ mod hosts;
 mod lane;
 #[path = "mixed/picture.rs"]
 pub(crate) mod picture;
+#[path = "mixed/queries.rs"]
+mod queries;
 #[path = "mixed/quota.rs"]
 mod quota;
 #[path = "mixed/requests.rs"]
@@ -69,6 +71,7 @@ pub(crate) fn contests(workers: usize) -> Vec<Contest> {
         burners: BURNERS,
         burn,
         how: How::Yielding,
+        apart: false,
     };
     let millis = |millis| of(Duration::from_millis(millis));
     let overload = Echo { connections: 1, burners: CROWD, ..of(Duration::ZERO) };
@@ -102,6 +105,8 @@ pub(crate) fn contests(workers: usize) -> Vec<Contest> {
             Goals::new(0.02, 0.15, 9.0),
         ),
         heavy_requests("mixed_heavy_requests_100ms", workers, Duration::from_millis(100), none),
+        with_queries("1ms", Echo { how: How::Declared, ..millis(1) }),
+        with_queries("8ms", Echo { how: How::Declared, ..millis(8) }),
         with_quota("0.5_8ms", 50, Echo { connections: 4, ..millis(8) }),
         with_quota("1.0_1ms", 100, millis(1)),
         with_quota("1.0_8ms", 100, millis(8)),
@@ -121,6 +126,13 @@ fn with_quota(name: &str, percent: u32, echo: Echo) -> Contest {
         slice: IN_QUOTA,
         rounds: ROUNDS,
     }
+}
+
+/// The echo beside queries, which are compared with the echo alone: the first goal is for that.
+fn with_queries(name: &str, of: Echo) -> Contest {
+    let goals = Goals { p99: Some(1.2), ..Goals::default() };
+    let lanes = queries::lanes(of);
+    Contest { lanes, ..echo(&format!("queries_{name}"), of, SLICE, goals) }
 }
 
 /// Requests whose handler computes for `burn`, beside light ones.

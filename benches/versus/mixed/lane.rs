@@ -27,6 +27,8 @@ pub(crate) struct Echo {
     /// What a burner computes for in one poll.
     pub(crate) burn: Duration,
     pub(crate) how: How,
+    /// Whether the burners have a runtime of their own, with as many workers.
+    pub(crate) apart: bool,
 }
 
 impl Echo {
@@ -46,6 +48,8 @@ pub(crate) struct Mixed<R: Sockets> {
     generator: Generator,
     burners: Burners,
     /// Only held.
+    _apart: Option<R>,
+    /// Only held.
     _server: TcpServer<R>,
     burn: Duration,
 }
@@ -61,8 +65,9 @@ impl<R: Host> Mixed<R> {
         let load = Load { protocol: Protocol::Paced, target, width: of.connections };
         let mut generator = Generator::start(load);
         generator.connect();
-        let burners = Burners::start(server.runtime(), of);
-        Self { generator, burners, _server: server, burn: of.burn }
+        let apart = of.apart.then(|| R::start(of.workers));
+        let burners = Burners::start(apart.as_ref().unwrap_or(server.runtime()), of);
+        Self { generator, burners, _apart: apart, _server: server, burn: of.burn }
     }
 
     /// For a run of another shape: lights the burners, and loads the server for so long.

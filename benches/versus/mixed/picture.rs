@@ -82,9 +82,15 @@ impl Picture {
     fn lanes(self, workers: usize, burn: Duration) -> Vec<(&'static str, Start)> {
         let connections = CONNECTIONS;
         match self {
-            Self::Burners => {
-                Echo { workers, connections, burners: BURNERS, burn, how: How::Yielding }.lanes()
+            Self::Burners => Echo {
+                workers,
+                connections,
+                burners: BURNERS,
+                burn,
+                how: How::Yielding,
+                apart: false,
             }
+            .lanes(),
             Self::Requests => Requests { workers, light: connections, heavy: HEAVY, burn }.lanes(),
         }
     }

@@ -53,14 +53,20 @@ use std::task::{Context, Poll, ready};
 /// ```
 #[track_caller]
 pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
-    // In this order, because the time counts from when the future is there.
-    let value = future.into_future();
-    #[allow(clippy::manual_map, reason = "a closure would not know the caller")]
-    let timer = match Instant::now().checked_add(duration) {
-        Some(deadline) => Some(Timer::new(deadline)),
-        None => None,
-    };
-    Timeout { value, timer, has_elapsed: false }
+    Timeout {
+        // Before the time begins to count. In place: it may be large.
+        value: future.into_future(),
+        timer: limit(duration),
+        has_elapsed: false,
+    }
+}
+
+/// The timer for a duration from now, if there is such a moment.
+#[track_caller]
+#[inline]
+fn limit(duration: Duration) -> Option<Timer> {
+    let deadline = Instant::now().checked_add(duration)?;
+    Some(Timer::new(deadline))
 }
 
 /// Waits for `future`, but not beyond `deadline`. Otherwise as [`timeout`].

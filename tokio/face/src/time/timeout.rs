@@ -22,16 +22,20 @@ pub fn timeout<F>(duration: Duration, future: F) -> Timeout<F::IntoFuture>
 where
     F: IntoFuture,
 {
-    // In this order, because the time counts from when the future is there.
-    let value = future.into_future();
+    Timeout {
+        // Before the time begins to count. In place: it may be large.
+        value: future.into_future(),
+        limit: limit(duration),
+        pinned: PhantomPinned,
+    }
+}
+
+#[track_caller]
+fn limit(duration: Duration) -> liten::time::Timeout<Pending<Infallible>> {
     if Instant::now().checked_add(duration).is_some() {
         context::assert_timers();
     }
-    Timeout {
-        value,
-        limit: liten::time::timeout(duration, pending()),
-        pinned: PhantomPinned,
-    }
+    liten::time::timeout(duration, pending())
 }
 
 /// Gives `future` until that moment to complete.

@@ -3,7 +3,8 @@
 //! * [`Handle::dump`]: a picture of a runtime, which begins with sentences that say what is wrong.
 //! * [`Handle::tasks`]: all live tasks, one after the other.
 //! * [`serve`], or `LITEN_INSIGHT=127.0.0.1:9900` in the environment: a page that shows all of it while it
-//!   happens, and the same as text, as JSON and for Prometheus.
+//!   happens, and the same as text, as JSON and for Prometheus. The package `liten-top` draws it in a
+//!   terminal.
 //! * [`Handle::await_tree`]: where a task waits, through all `async` functions down to each future.
 //! * [`Handle::record`]: each poll, wake and sleep of the workers for a while, for a viewer of traces. By it,
 //!   the package `liten-console` shows a program in tokio-console, and `liten-fxprof` writes profiles for

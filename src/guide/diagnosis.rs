@@ -13,6 +13,8 @@
 //! ! worker 1 has been in one poll for 1575 ms: task 10, spawned at src/main.rs:20:14, …
 //! ```
 //!
+//! The package `liten-top` draws the same in a terminal, once a second.
+//!
 //! The page also answers while the program has no descriptor left ("too many open files"): it keeps some.
 //!
 //! Some sentences need several looks, over ten seconds or so: those on the page come by themselves; with

@@ -1,0 +1,238 @@
+//! The lines of a picture: for each runtime its sentences, its workers, and the places that its tasks come
+//! from, those with most tasks first.
+
+use crate::fetch::clean;
+use serde_json::Value;
+use std::time::Duration;
+
+const MOST_SENTENCES: usize = 10;
+const MOST_WORKERS: usize = 32;
+const MOST_PLACES: usize = 15;
+const MOST_QUEUES: usize = 8;
+const MOST_SLOW_POLLS: usize = 5;
+
+/// What `now` says, with rates since `before`, which was `elapsed` ago.
+pub(crate) fn lines(before: &Value, now: &Value, elapsed: Duration) -> Vec<String> {
+    let processor = number(&now["cost"], "processor_us") - number(&before["cost"], "processor_us");
+    let share = 100.0 * processor / elapsed.as_micros() as f64;
+    let mut lines = vec![format!(
+        "{} (process {}, liten {}); its page takes {share:.1} % of a processor",
+        text(now, "program"),
+        number(now, "process"),
+        text(now, "liten"),
+    )];
+    for runtime in list(now, "runtimes") {
+        let same = |other: &&Value| other["id"] == runtime["id"];
+        let earlier = list(before, "runtimes").iter().find(same).unwrap_or(&Value::Null);
+        lines.push(String::new());
+        runtime_lines(&mut lines, earlier, runtime, elapsed);
+    }
+    left(&mut lines, "runtimes", number(now, "runtimes_left_out"));
+    lines
+}
+
+fn runtime_lines(lines: &mut Vec<String>, before: &Value, now: &Value, elapsed: Duration) {
+    let tasks = &now["tasks"];
+    let name = match text(now, "name") {
+        name if name.is_empty() => String::new(),
+        name => format!(" \"{name}\""),
+    };
+    lines.push(format!(
+        "runtime {}{name}, {}: {} ({} running, {} ready, {} waiting), {}, {}",
+        number(now, "id"),
+        text(now, "flavor"),
+        counted(number(tasks, "alive"), "task"),
+        number(tasks, "running"),
+        number(tasks, "ready"),
+        number(tasks, "waiting"),
+        counted(number(now, "timers"), "timer"),
+        counted(number(now, "sources"), "source"),
+    ));
+    sentences(lines, now);
+    workers(lines, before, now, elapsed);
+    slow_polls(lines, now);
+    pool(lines, now);
+    places(lines, now);
+    queues(lines, now);
+}
+
+fn sentences(lines: &mut Vec<String>, now: &Value) {
+    let findings = list(now, "findings");
+    for finding in findings.iter().take(MOST_SENTENCES) {
+        lines.push(format!("! {}", text(finding, "text")));
+    }
+    let more = findings.len().saturating_sub(MOST_SENTENCES) as f64;
+    left(lines, "findings", more + number(now, "findings_left_out"));
+    if findings.is_empty() {
+        let not_looked_at = text(now, "not_looked_at");
+        lines.push(format!("nothing is wrong that a picture shows; {not_looked_at}"));
+    }
+    match text(now, "lately") {
+        lately if lately.is_empty() => {}
+        lately => lines.push(lately),
+    }
+}
+
+fn workers(lines: &mut Vec<String>, before: &Value, now: &Value, elapsed: Duration) {
+    let workers = list(now, "workers");
+    if workers.is_empty() {
+        return;
+    }
+    lines.push(format!("  {:<6} {:>5} {:>10}  {}", "worker", "busy", "polls/s", "does"));
+    for worker in workers.iter().take(MOST_WORKERS) {
+        let same = |other: &&Value| other["index"] == worker["index"];
+        let earlier = list(before, "workers").iter().find(same).unwrap_or(&Value::Null);
+        let since = |key| (number(worker, key) - number(earlier, key)).max(0.0);
+        let busy = (100.0 * since("busy_ms") / elapsed.as_millis().max(1) as f64).min(100.0);
+        let does = match (&worker["task"], text(worker, "activity")) {
+            (Value::Null, _) => text(worker, "state"),
+            (task, activity) => {
+                let activity = if activity.is_empty() { activity } else { format!(", {activity}") };
+                let (place, time) = (text(task, "spawned_at"), number(worker, "poll_ms"));
+                format!("polls {place} for {time} ms{activity}")
+            }
+        };
+        lines.push(format!(
+            "  {:<6} {:>3.0} % {:>10.0}  {does}",
+            number(worker, "index"),
+            busy,
+            since("polls") / elapsed.as_secs_f64(),
+        ));
+    }
+    let more = workers.len().saturating_sub(MOST_WORKERS) as f64;
+    left(lines, "workers", more + number(now, "workers_left_out"));
+}
+
+fn slow_polls(lines: &mut Vec<String>, now: &Value) {
+    let count = number(now, "slow_polls");
+    if count == 0.0 {
+        return;
+    }
+    lines.push(format!("  {} since the start; the last of them", counted(count, "slow poll")));
+    for slow in list(now, "last_slow_polls").iter().take(MOST_SLOW_POLLS) {
+        let (place, time) = (text(&slow["task"], "spawned_at"), number(slow, "duration_ms"));
+        lines.push(format!("    {time} ms at {place}: {}", text(slow, "activity")));
+    }
+}
+
+fn pool(lines: &mut Vec<String>, now: &Value) {
+    let pool = &now["pool"];
+    if number(pool, "threads") + number(pool, "queued") > 0.0 {
+        lines.push(format!(
+            "  blocking pool: {}, {} of them idle, {} at most; {} in the queue",
+            counted(number(pool, "threads"), "thread"),
+            number(pool, "idle_threads"),
+            number(pool, "max_threads"),
+            counted(number(pool, "queued"), "job"),
+        ));
+    }
+}
+
+fn places(lines: &mut Vec<String>, now: &Value) {
+    let mut places: Vec<&Value> = list(now, "places").iter().collect();
+    if places.is_empty() {
+        return;
+    }
+    places.sort_by(|one, other| number(other, "tasks").total_cmp(&number(one, "tasks")));
+    let head = ["tasks", "running", "ready", "waiting", "stuck"];
+    let [a, b, c, d, e] = head;
+    lines.push(format!("  {a:>8} {b:>8} {c:>8} {d:>8} {e:>8}  spawned at"));
+    for place in places.iter().take(MOST_PLACES) {
+        let [a, b, c, d, e] = head.map(|key| number(place, key));
+        let at = text(place, "spawned_at");
+        lines.push(format!("  {a:>8} {b:>8} {c:>8} {d:>8} {e:>8}  {at}"));
+    }
+    let more = places.len().saturating_sub(MOST_PLACES) as f64;
+    left(lines, "places", more + number(now, "places_left_out"));
+}
+
+fn queues(lines: &mut Vec<String>, now: &Value) {
+    let queues = list(now, "queues");
+    for queue in queues.iter().take(MOST_QUEUES) {
+        lines.push(format!(
+            "  {} of {}: {} in {} of them, {} in the longest",
+            text(queue, "what"),
+            text(queue, "made_at"),
+            number(queue, "length"),
+            number(queue, "count"),
+            number(queue, "longest"),
+        ));
+    }
+    let more = queues.len().saturating_sub(MOST_QUEUES) as f64;
+    left(lines, "channels and sets", more + number(now, "queues_left_out"));
+}
+
+fn counted(count: f64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1.0 { "" } else { "s" })
+}
+
+fn left(lines: &mut Vec<String>, what: &str, count: f64) {
+    if count > 0.0 {
+        lines.push(format!("  and {count} {what} more"));
+    }
+}
+
+/// 0 where there is none. Numbers of the page are whole and far below what a float can tell apart.
+fn number(of: &Value, key: &str) -> f64 {
+    of[key].as_f64().unwrap_or(0.0)
+}
+
+/// Empty where there is none.
+fn text(of: &Value, key: &str) -> String {
+    clean(of[key].as_str().unwrap_or_default())
+}
+
+/// Empty where there is none.
+fn list<'a>(of: &'a Value, key: &str) -> &'a [Value] {
+    of[key].as_array().map_or(&[], Vec::as_slice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lines;
+    use serde_json::{Value, json};
+    use std::time::Duration;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn sample(polls: u64, busy: u64) -> Value {
+        json!({
+            "program": "shop", "process": 7, "liten": "0.1.0", "cost": { "processor_us": 100 * polls },
+            "runtimes": [{
+                "id": 3, "flavor": "multi_thread", "tasks": { "alive": 4, "running": 1, "waiting": 3 },
+                "findings": [{ "text": "3 tasks wait\u{1b}[2J" }],
+                "workers": [{
+                    "index": 0, "polls": polls, "busy_ms": busy, "poll_ms": 12, "activity": "in read",
+                    "task": { "spawned_at": "src/main.rs:9:5" },
+                }],
+                "places": [
+                    { "spawned_at": "src/few.rs:1:1", "tasks": 1 },
+                    { "spawned_at": "src/many.rs:1:1", "tasks": 3, "waiting": 3 },
+                ],
+            }],
+        })
+    }
+
+    #[test]
+    fn rates_are_those_between_two_samples() {
+        let lines = lines(&sample(100, 1_000), &sample(350, 1_500), SECOND);
+        assert_eq!(lines[0], "shop (process 7, liten 0.1.0); its page takes 2.5 % of a processor");
+        let worker = "  0       50 %        250  polls src/main.rs:9:5 for 12 ms, in read";
+        assert!(lines.iter().any(|line| line == worker), "{lines:#?}");
+    }
+
+    #[test]
+    fn places_with_most_tasks_come_first_and_a_terminal_is_told_nothing() {
+        let lines = lines(&Value::Null, &sample(1, 1), SECOND);
+        let at = |text: &str| lines.iter().position(|line| line.contains(text)).expect(text);
+        assert!(at("src/many.rs") < at("src/few.rs"));
+        assert!(at("! 3 tasks wait?[2J") < at("src/main.rs:9:5"));
+    }
+
+    #[test]
+    fn what_is_missing_is_no_reason_to_fail() {
+        for answer in [json!({}), json!([]), json!({ "runtimes": [{}, 5] })] {
+            assert!(!lines(&answer, &answer, SECOND).is_empty());
+        }
+    }
+}

@@ -164,6 +164,7 @@ mod live;
 mod live_json;
 mod own_thread;
 mod pool_info;
+mod process_usage;
 mod prometheus;
 mod quantile;
 mod queues;

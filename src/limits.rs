@@ -22,12 +22,12 @@ pub(crate) mod fake_system;
 mod follow;
 mod groups;
 mod parse;
-mod processor_time;
+pub(crate) mod processor_time;
 mod reader;
 mod report;
 
 pub(crate) use follow::{Follow, workers};
-pub(crate) use processor_time::ProcessorTime;
+
 pub(crate) use reader::{Reader, Reading};
 pub use report::CpuLimits;
 

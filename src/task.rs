@@ -35,6 +35,7 @@ mod tracker;
 mod yield_now;
 
 #[cfg(not(target_family = "wasm"))]
+#[allow(unused_imports, reason = "only processes use it")]
 pub(crate) use crate::engine::scheduler::before_process;
 pub use crate::engine::task::class::Class;
 pub use crate::engine::task::{AbortHandle, JoinError, JoinHandle, RunningTask, TaskId};

@@ -5,6 +5,7 @@
 //! per task, or one per place in a program that has many, would cost the reader more than it tells.
 
 use super::finding::Finding;
+use super::process_usage::ProcessUsage;
 use super::queues::QueueGroup;
 use super::server::picture::{Cost, Picture, Seen};
 use super::shown;
@@ -30,12 +31,14 @@ pub(super) fn metrics(picture: &Picture, cost: Cost) -> String {
     let mut out = Exposition { text: String::new(), runtimes: &picture.runtimes };
     out.whole(picture);
     out.cost(cost);
+    out.process(&ProcessUsage::read());
     out.workers();
     out.times();
     out.tasks();
     out.queues();
     out.pool();
     out.findings();
+    out.panics();
     out.text
 }
 
@@ -76,6 +79,30 @@ impl Exposition<'_> {
             let name = "liten_insight_cpu_seconds_total";
             self.begin(name, Kind::Counter, "Time of a processor that the page's thread has used.");
             self.line(format_args!("{name} {}", time.as_secs_f64()));
+        }
+    }
+
+    /// Under the names that exporters of other languages have for it.
+    fn process(&mut self, usage: &ProcessUsage) {
+        if let Some(time) = usage.processor {
+            let name = "process_cpu_seconds_total";
+            self.begin(name, Kind::Counter, "Time of processors that the process has used.");
+            self.line(format_args!("{name} {}", time.as_secs_f64()));
+        }
+        if let Some(bytes) = usage.resident {
+            let name = "process_resident_memory_bytes";
+            self.begin(name, Kind::Gauge, "Memory of the process that is resident.");
+            self.line(format_args!("{name} {bytes}"));
+        }
+    }
+
+    fn panics(&mut self) {
+        let name = "liten_task_panics_total";
+        let help = "Panics of tasks since the page is there; of those from 64 places at most.";
+        self.begin(name, Kind::Counter, help);
+        for seen in self.runtimes {
+            let count: u64 = seen.dump.panics.iter().map(|(_, count, _)| count).sum();
+            self.line(format_args!("{name}{{{}}} {count}", labels(seen, &[])));
         }
     }
 

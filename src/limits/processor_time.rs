@@ -45,7 +45,9 @@ impl ProcessorTime {
 }
 
 #[cfg(target_os = "linux")]
-use linux::{of_process, of_thread};
+pub(crate) use linux::of_process;
+#[cfg(target_os = "linux")]
+use linux::of_thread;
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -57,7 +59,7 @@ mod linux {
     /// bits are the thread's number, inverted.
     const THREAD_BITS: clockid_t = 0b110;
 
-    pub(super) fn of_process() -> Option<Duration> {
+    pub(crate) fn of_process() -> Option<Duration> {
         clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).ok().map(Duration::from)
     }
 
@@ -69,7 +71,7 @@ mod linux {
 
 /// Other systems have no quotas that are known here.
 #[cfg(not(target_os = "linux"))]
-fn of_process() -> Option<Duration> {
+pub(crate) fn of_process() -> Option<Duration> {
     None
 }
 

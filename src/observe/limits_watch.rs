@@ -6,7 +6,8 @@
 use crate::engine::scheduler::{CpuBudget, Shared};
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{Arc, HAS_LIMITS, Mutex, clock, cpus};
-use crate::limits::{CpuLimits, Follow, ProcessorTime, Quota, Reader, Reading, workers};
+use crate::limits::processor_time::ProcessorTime;
+use crate::limits::{CpuLimits, Follow, Quota, Reader, Reading, workers};
 use crate::observe::simulation::Simulation;
 use std::time::Instant;
 

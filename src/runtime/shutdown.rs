@@ -9,12 +9,17 @@ use crate::engine::wakers::{self, WakeList};
 use std::time::{Duration, Instant};
 
 impl Handle {
-    /// Takes no more pinned tasks, calls the function for slow polls no more, tells threads of the pool that
-    /// wait for something to read, and keeps no memory for tasks to come.
+    /// Takes no more pinned tasks, calls the function for slow polls no more, and keeps no memory for tasks
+    /// to come.
     fn begin_end(&self) {
         self.inner.memory.end();
         self.inner.slow_polls.close();
         self.inner.pinned.close();
+    }
+
+    /// Takes no more blocking work, and tells threads of the pool that wait for something to read.
+    fn close_pool(&self) {
+        self.inner.blocking.close();
         let mut wakes = WakeList::new();
         self.inner.ending.set();
         self.inner.ending.wake(&mut wakes);
@@ -42,7 +47,7 @@ impl Handle {
         let may_wait = !is_own_thread && timeout != Some(Duration::ZERO);
         self.begin_end();
         self.close_current_thread();
-        inner.blocking.close();
+        self.close_pool();
         let scheduler = self.scheduler();
         if let Some(scheduler) = scheduler {
             scheduler.close();

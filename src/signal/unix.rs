@@ -35,6 +35,8 @@ use std::task::{Context, Poll};
 pub struct Signal {
     /// The driver of the runtime that it was polled in last. No other one has its address meanwhile.
     driver: Weak<Driver>,
+    /// The number of that runtime's source.
+    runtime: u64,
     signals: Arc<Signals>,
     listener: Listener,
 }
@@ -91,9 +93,9 @@ pub struct Signal {
 #[track_caller]
 pub fn signal(kind: SignalKind) -> io::Result<Signal> {
     let driver = current_driver();
-    let signals = source::signals(&driver, kind)?;
-    let listener = signals.listen(Asker::current(Arc::as_ptr(&driver) as usize));
-    Ok(Signal { driver: Arc::downgrade(&driver), signals, listener })
+    let (signals, runtime) = source::signals(&driver, kind)?;
+    let listener = signals.listen(Asker::current(runtime));
+    Ok(Signal { driver: Arc::downgrade(&driver), runtime, signals, listener })
 }
 
 impl Drop for Signal {
@@ -108,7 +110,8 @@ pub(super) fn ctrl_c() -> io::Result<Signal> {
 
 impl Signal {
     /// Waits for the next signal. `None`: all runtimes that have had a listener of this kind have been shut
-    /// down, and this is called outside a runtime, or in one that has ended, too.
+    /// down, and this is called outside a runtime, in one that has ended, too, or in one that finds no
+    /// descriptor for its sockets.
     ///
     /// # Cancel safety
     ///
@@ -123,8 +126,7 @@ impl Signal {
     /// rely on that.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
         self.have_reported_here();
-        let asker = Asker::current(self.driver.as_ptr() as usize);
-        self.signals.poll(&mut self.listener, asker, cx)
+        self.signals.poll(&mut self.listener, Asker::current(self.runtime), cx)
     }
 
     /// Has the current runtime report signals of this kind. Without one, or where it refuses, the others that
@@ -134,9 +136,12 @@ impl Signal {
             (!std::ptr::eq(Arc::as_ptr(driver), self.driver.as_ptr())).then(|| driver.clone())
         };
         let Some(Some(driver)) = context::try_with_driver(if_other) else { return };
-        if source::signals(&driver, self.signals.kind()).is_ok() {
-            self.driver = Arc::downgrade(&driver);
+        let Ok((signals, runtime)) = source::signals(&driver, self.signals.kind()) else { return };
+        if !Arc::ptr_eq(&signals, &self.signals) {
+            // This is a forked child, which counts anew. The lock of the parent's may be lost.
+            (self.listener, self.signals) = (signals.listen(Asker::current(runtime)), signals);
         }
+        (self.driver, self.runtime) = (Arc::downgrade(&driver), runtime);
     }
 }
 

@@ -177,6 +177,7 @@ pub(crate) fn block_in_place<R>(f: impl FnOnce() -> R) -> R {
 }
 
 /// Called before a process is started, which inherits the slices of the thread: a worker asks for usual ones.
+#[allow(dead_code, reason = "only processes use it")]
 pub(crate) fn before_process() {
     with_role(|role| {
         if let Some(Role::Worker(worker)) = role {

@@ -78,6 +78,12 @@ const WANTED: Duration = Duration::from_micros(200 * BUILD_FACTOR);
 /// and to go to sleep again. Measured: see `benches/README.md`.
 const PAIR: Duration = Duration::from_micros(50 * BUILD_FACTOR);
 
+/// After how many readings of the clock in a row, between which tasks took no more than [`PAIR`] each, a
+/// worker does so. A peer that sleeps takes the second task only when the watchdog has noticed that the first one is
+/// long, up to 8 ms later. Where less than one such stretch in 64 has a long task, no more than the slowest
+/// hundredth of the tasks wait for that.
+const CALM: u8 = 64;
+
 /// The largest [`Policy::interval`] at which the tasks count as long.
 const LONG: u32 = 2;
 
@@ -146,6 +152,8 @@ pub(super) struct Policy {
     pass: Cell<usize>,
     /// The cost of a task in nanoseconds, at most [`WANTED`].
     cost: Cell<u32>,
+    /// How many readings of the clock in a row have found short tasks, as far as a byte can count.
+    calm: Cell<u8>,
     /// The time since the last reading of the clock went to tasks: not before the first reading, nor after a
     /// task that has blocked in place.
     is_timed: Cell<bool>,
@@ -168,6 +176,7 @@ impl Policy {
             room: Cell::new(INTAKE),
             pass: Cell::new(0),
             cost: Cell::new(nanoseconds(WANTED) / FAIR_INTERVAL),
+            calm: Cell::new(0),
             is_timed: Cell::new(false),
             has_slept: Cell::new(true),
             offered: Cell::new(None),
@@ -395,6 +404,8 @@ impl Policy {
             let each = (busy / u64::from(ran)).min(u64::from(nanoseconds(WANTED)));
             // Fits: no more than `WANTED`.
             self.cost.set((each as u32).max(self.cost.get() / 2));
+            let is_short = each <= u64::from(nanoseconds(PAIR));
+            self.calm.set(if is_short { self.calm.get().saturating_add(1) } else { 0 });
         }
     }
 
@@ -410,7 +421,7 @@ impl Policy {
 
     /// Whether this number of tasks, which events have woken, are one or two and done before a peer is awake.
     pub(super) fn is_short_pair(&self, tasks: usize) -> bool {
-        tasks <= 2 && self.cost_of(tasks) <= PAIR
+        tasks <= 2 && self.cost_of(tasks) <= PAIR && self.calm.get() >= CALM
     }
 
     /// Whether this number of tasks, which were woken together, are done sooner by this worker alone.

@@ -408,8 +408,9 @@ impl Worker {
     ///
     /// Timers alone wake no peer if there are as few as the worker runs in 200 µs at its pace: for a peer to
     /// wake, to steal and to park again costs more than what most tasks do when their timer has fired. Two
-    /// tasks that events have woken wake no peer if the worker runs both in 50 µs at its pace. If one of them
-    /// takes long, the watchdog sees that after some milliseconds and wakes a peer for the others.
+    /// tasks that events have woken wake no peer if the worker runs both in 50 µs at its pace, and has had no
+    /// longer tasks lately. If one of them takes long all the same, the watchdog sees that after some
+    /// milliseconds and wakes a peer for the others.
     pub(super) fn call_wakers(&self, mut wakes: Vec<Waker>, fired: usize) {
         let are_timers = wakes.len() == fired;
         if !wakes.is_empty() {
@@ -426,7 +427,8 @@ impl Worker {
         let ready = self.own.ready.len();
         let are_soon_done = match are_timers {
             true => self.policy.are_soon_done(ready),
-            false => self.policy.is_short_pair(ready),
+            // Not with a task that is known to be long.
+            false => self.policy.is_short_pair(ready) && self.own.yielded.len() == 0,
         };
         if !(are_soon_done && self.shared.may_keep()) {
             self.notify_of_more();

@@ -30,8 +30,8 @@ pub(super) enum Asker {
     Thread(ThreadId, Runtime),
 }
 
-/// The address of a runtime's driver.
-type Runtime = usize;
+/// The number of a runtime's source, which no other one gets.
+type Runtime = u64;
 
 impl Asker {
     pub(super) fn current(runtime: Runtime) -> Self {

@@ -76,6 +76,7 @@ use std::convert::Infallible;
 use std::ffi::c_int;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -84,7 +85,11 @@ use std::task::{Context, Poll, Wake, Waker};
 /// model has a process to itself.
 static SIGNAL_SOURCES: Mutex<BTreeMap<usize, Weak<SignalSource>>> = Mutex::new(BTreeMap::new());
 
+/// The number of the next source.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
 struct SignalSource {
+    number: u64,
     receiver: Async<Fd<UnixStream>>,
     sender: Arc<UnixStream>,
     kinds: Mutex<Kinds>,
@@ -98,14 +103,16 @@ struct Kinds {
     has_ended: bool,
 }
 
-/// Returns the signals of this kind, which the runtime with this driver reports from now on.
-pub(super) fn signals(driver: &Arc<Driver>, kind: SignalKind) -> io::Result<Arc<Signals>> {
+/// Returns the signals of this kind, which the runtime with this driver reports from now on, and the number
+/// of the runtime's source.
+pub(super) fn signals(driver: &Arc<Driver>, kind: SignalKind) -> io::Result<(Arc<Signals>, u64)> {
     let signal = kind.as_raw_value();
     if signal <= 0 || FORBIDDEN.contains(&signal) {
         let message = format!("no program can listen for signal {signal}");
         return Err(io::Error::new(ErrorKind::InvalidInput, message));
     }
-    SignalSource::of(driver)?.signals(kind)
+    let source = SignalSource::of(driver)?;
+    Ok((source.signals(kind)?, source.number))
 }
 
 impl SignalSource {
@@ -129,7 +136,9 @@ impl SignalSource {
     fn open() -> io::Result<Self> {
         let (receiver, sender) = pair()?;
         let receiver = Async::with_interest(Fd::new(receiver), Interest::READABLE)?;
-        Ok(Self { receiver, sender: Arc::new(sender), kinds: Mutex::default() })
+        // Ordering: Relaxed, only the numbers matter.
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Ok(Self { number, receiver, sender: Arc::new(sender), kinds: Mutex::default() })
     }
 
     /// Returns the signals of this kind, which this source reports from now on.

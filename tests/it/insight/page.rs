@@ -179,7 +179,7 @@ fn samples(text: &str) -> BTreeMap<String, f64> {
             kind == "histogram" && parts.iter().any(|part| part == name)
         };
         assert!(name == family || of_histogram(name), "{name}: outside of its family");
-        assert!(name.starts_with("liten_"));
+        assert!(name.starts_with("liten_") || name.starts_with("process_"), "{name}");
         assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
         check_labels(labels.strip_suffix('}').unwrap());
         let value: f64 = value.parse().unwrap();
@@ -242,6 +242,11 @@ fn metrics_are_in_the_format_of_prometheus() {
         };
         assert_eq!(samples["liten_runtimes"], 3.0);
         assert_eq!(samples["liten_runtimes_ended_total"], 0.0);
+        if cfg!(target_os = "linux") {
+            assert!(samples["process_cpu_seconds_total"] > 0.0);
+            assert!(samples["process_resident_memory_bytes"] > 1e6);
+        }
+        assert_eq!(of(&runtimes[0], "liten_task_panics_total", ""), 0.0);
         assert_eq!(of(&runtimes[0], "liten_alive_tasks", ""), 1.0);
         assert_eq!(of(&runtimes[0], "liten_tasks", ",state=\"waiting\""), 1.0);
         assert!(of(&runtimes[0], "liten_worker_polls_total", ",worker=\"1\"") <= 1.0);

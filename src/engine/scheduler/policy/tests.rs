@@ -132,11 +132,18 @@ fn a_worker_knows_which_tasks_are_worth_a_peer() {
     cost(WANTED / 4);
     assert!(pace.are_soon_done(4) && !pace.are_soon_done(5));
     assert!(!pace.are_soon_done(usize::MAX));
+    cost(SECOND);
     assert!(!pace.is_short_pair(2));
+    (0..CALM / 10).for_each(|_| cost(PAIR / 2));
+    assert!(!pace.is_short_pair(2), "not for long enough");
     cost(PAIR / 2);
     assert!(pace.is_short_pair(2) && !pace.is_short_pair(3));
     cost(PAIR);
     assert!(pace.is_short_pair(1) && !pace.is_short_pair(2));
+    cost(PAIR / 2);
+    pace.ran(1, in_64_bits(2 * PAIR));
+    cost(PAIR / 2);
+    assert!(!pace.is_short_pair(2), "one was long lately");
 }
 
 /// A look at an injector that holds `injected` tasks, with `queued` in the deque and `channel` in the

@@ -79,9 +79,9 @@ const WANTED: Duration = Duration::from_micros(200 * BUILD_FACTOR);
 const PAIR: Duration = Duration::from_micros(50 * BUILD_FACTOR);
 
 /// After how many readings of the clock in a row, between which tasks took no more than [`PAIR`] each, a
-/// worker does so. A peer that sleeps takes the second task only when the watchdog has noticed that the first one is
-/// long, up to 8 ms later. Where less than one such stretch in 64 has a long task, no more than the slowest
-/// hundredth of the tasks wait for that.
+/// worker does so. A peer that sleeps takes the second task only when the watchdog has noticed that the first
+/// one is long, up to 8 ms later. Where less than one such stretch in 64 has a long task, no more than the
+/// slowest hundredth of the tasks wait for that.
 const CALM: u8 = 64;
 
 /// The largest [`Policy::interval`] at which the tasks count as long.

@@ -129,7 +129,7 @@ pub(crate) const LINE_STEP: usize = 32;
 /// inline: mostly one task waits per direction, and an idle connection then costs no allocation for its
 /// waker.
 ///
-/// Without a first one there are no others.
+/// If there is no first one, there are no others either.
 ///
 /// The line has no lock of its own; its owner keeps it under one. Cloning, calling and dropping a waker may
 /// run user code, so nothing in here does any of these: the caller brings a clone, and gets back the wakers

@@ -53,7 +53,7 @@ pub(crate) const INITIAL: u8 = 128;
 const REFUSALS: i16 = 4096;
 
 /// What a refusal counts if the waker is not the task's own. An executor inside the poll has another one, and
-/// polls 512 times in vain for 128 operations: some 20 us. A combinator with wakers of its own yields up to
+/// polls 512 times in vain for 128 operations: some 20 µs. A combinator with wakers of its own yields up to
 /// so many children.
 const OF_ANOTHER: i16 = 8;
 

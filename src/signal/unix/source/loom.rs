@@ -156,7 +156,7 @@ fn a_signal_whose_byte_another_look_has_taken_is_seen() {
     });
 }
 
-/// Two runtimes report, each one signal: of the other one no thread drives the runtime.
+/// Each of two runtimes reports one of two signals, as if no thread drove the other one then.
 #[test]
 fn a_signal_is_seen_whichever_runtime_reports_it() {
     bounded(|way| {

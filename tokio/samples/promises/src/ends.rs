@@ -1,6 +1,7 @@
 //! What is left of children when their runtime ends; and values of a `watch` channel that are borrowed twice.
 
 use crate::current_thread;
+use rustix::process::Signal;
 use std::fs;
 use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,6 +22,48 @@ pub(crate) fn keep_all() {
     a_child_has_slices_of_the_usual_length();
     a_local_runtime_that_would_block_async_code_panics();
     work_that_a_destructor_gives_to_the_pool_runs();
+    children_that_die_with_the_thread_that_started_them_live();
+}
+
+/// The system kills such a child when that thread ends, and not when the process does. The tasks that compute
+/// have a runtime of liten's start more workers for a while.
+fn children_that_die_with_the_thread_that_started_them_live() {
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let (stop, children) = (Arc::new(AtomicBool::new(false)), 10);
+    for _ in 0..6 {
+        let stop = stop.clone();
+        runtime.spawn(async move {
+            while !stop.load(Ordering::Relaxed) {
+                let begin = Instant::now();
+                while begin.elapsed() < Duration::from_millis(3) {}
+                yield_now().await;
+            }
+        });
+    }
+    let mut started: Vec<_> = (0..children)
+        .map(|_| {
+            let mut command = Command::new("sleep");
+            command.arg("100").kill_on_drop(true);
+            // SAFETY: one system call, which may be made after a fork.
+            unsafe {
+                command.pre_exec(|| {
+                    rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
+                    Ok(())
+                });
+            }
+            let start = async move {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                command.spawn().expect("a child")
+            };
+            runtime.block_on(runtime.spawn(start)).expect("no panic")
+        })
+        .collect();
+    stop.store(true, Ordering::Relaxed);
+    // The other workers have long been gone by then.
+    thread::sleep(Duration::from_secs(1));
+    let ended = started.iter_mut().filter_map(|child| child.try_wait().expect("it can be asked"));
+    assert_eq!(ended.count(), 0, "of {children} children");
 }
 
 /// The tasks of a runtime without workers are dropped before its pool ends.

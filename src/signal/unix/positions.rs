@@ -4,9 +4,9 @@
 //! it has none. It must not lose a signal that comes meanwhile, although other tasks may have been told of
 //! it. So a listener that is dropped leaves its position to the task that has polled it, and the next
 //! listener which that task makes begins there. Outside of tasks the thread stands for the task: a root has
-//! no number. In each runtime a thread counts as another one. Otherwise a program that has several runtimes on
-//! its main thread, one after the other, would be told in the second one of a ctrl-c that a task of the first
-//! one was told of.
+//! no number. In each runtime a thread counts as another one. Otherwise a program that has several runtimes
+//! on its main thread, one after the other, would be told in the second one of a ctrl-c that a task of the
+//! first one was told of.
 //!
 //! A task without a position begins with the signals that no listener was told of. That is right for a task
 //! that is made for the purpose of listening, and keeps a second ctrl-c, which ends a program at once, from

@@ -437,6 +437,7 @@ const CFG: Confined = Confined {
         ("src/wasi.rs", "the host of the system; on wasm it has tasks and timers"),
         ("src/component.rs", "the host of the system, a file each"),
         ("src/engine/wakers/wait_list.rs", "the models have several rounds with few futures"),
+        ("src/engine/task/budget.rs", "models turn less often"),
         (
             "src/engine/wakers/signal.rs",
             "a thread that waits to read on Unix, and hears of the end",

@@ -54,8 +54,8 @@ const REFUSALS: i16 = 4096;
 
 /// What a refusal counts if the waker is not the task's own. An executor inside the poll has another one, and
 /// polls 512 times in vain for 128 operations: some 20 µs. A combinator with wakers of its own yields up to
-/// so many children.
-const OF_ANOTHER: i16 = 8;
+/// so many children. More in models, whose threads share one budget, and which must not turn for so long.
+const OF_ANOTHER: i16 = if cfg!(liten_loom) { REFUSALS / 32 } else { 8 };
 
 const FULL: i16 = INITIAL as i16;
 

@@ -22,8 +22,7 @@ const FIRST_THREAD: usize = 100_000;
 pub(super) fn process() -> Option<pid_t> {
     current()?;
     let world = lock();
-    let host = &world.hosts[world.running_host()];
-    Some((FIRST_PROCESS + host.process) as pid_t)
+    Some((FIRST_PROCESS + world.running_host()) as pid_t)
 }
 
 pub(super) fn thread() -> Option<pid_t> {

@@ -44,7 +44,7 @@ impl Sim {
                 return;
             }
             world.record(format!("restart {name}"));
-            world.begin_next_life(host);
+            world.power_on(host);
             host
         };
         start_host(host);

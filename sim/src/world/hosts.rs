@@ -30,8 +30,6 @@ unsafe impl Send for Offer {}
 pub(crate) struct Host {
     pub(crate) name: String,
     pub(crate) network: HostId,
-    /// Which process of the run it is: another one after each restart.
-    pub(crate) process: usize,
     pub(crate) main: Option<Main>,
     /// The run ends when all clients have ended.
     pub(crate) is_client: bool,
@@ -57,11 +55,10 @@ impl World {
         cpus: usize,
     ) -> usize {
         assert!(self.host_named(name).is_none(), "liten-sim: there are two hosts named `{name}`");
-        let (network, process) = (self.network.add_host(name), self.next_process());
+        let network = self.network.add_host(name);
         self.hosts.push(Host {
             name: name.to_owned(),
             network,
-            process,
             main,
             is_client,
             has_ended: false,
@@ -79,17 +76,6 @@ impl World {
             self.draw_clocks(host);
         }
         host
-    }
-
-    /// Returns the number of a new process, which none has had before.
-    fn next_process(&self) -> usize {
-        self.hosts.iter().map(|host| host.process + 1).max().unwrap_or(0)
-    }
-
-    /// `host`, which has ended, is about to run its program again.
-    pub(crate) fn begin_next_life(&mut self, host: usize) {
-        self.hosts[host].process = self.next_process();
-        self.power_on(host);
     }
 
     pub(crate) fn host_named(&self, name: &str) -> Option<usize> {

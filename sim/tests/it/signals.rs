@@ -222,35 +222,6 @@ fn a_signal_to_one_of_several_hosts_is_not_the_others() {
     });
 }
 
-/// In its first life it does not ask for the signal that it is sent.
-#[liten::main(worker_threads = 1)]
-async fn told_in_its_second_life(lives: &AtomicU32, told: &AtomicU32) {
-    let mut signals = liten_signal::signal(liten_signal::SignalKind::terminate()).unwrap();
-    if lives.fetch_add(1, SeqCst) == 0 {
-        liten::time::sleep(1_000 * SECOND).await;
-    }
-    if liten::time::timeout(SECOND, signals.recv()).await.is_ok() {
-        told.fetch_add(1, SeqCst);
-    }
-}
-
-#[test]
-fn a_signal_before_a_crash_is_not_told_after_the_restart() {
-    static LIVES: AtomicU32 = AtomicU32::new(0);
-    static TOLD: AtomicU32 = AtomicU32::new(0);
-    check(10, |sim| {
-        sim.host("server", || told_in_its_second_life(&LIVES, &TOLD));
-        sleep(SECOND);
-        sim.signal("server", SIGTERM);
-        sleep(SECOND);
-        sim.crash("server");
-        sim.restart("server");
-        sleep(3 * SECOND);
-        assert!(sim.has_ended("server"));
-        assert_eq!((LIVES.load(SeqCst), TOLD.load(SeqCst)), (2, 0));
-    });
-}
-
 #[test]
 fn a_program_signals_itself() {
     check(5, |sim| {

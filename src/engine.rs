@@ -20,7 +20,7 @@
 //! | `slab` | 394 | a table whose entries are found by number |
 //! | `scoped` | 90 | a thread-local that has a value for a while |
 //! | `recycler` | 410 | memory for tasks and for channels of one value, kept per thread |
-//! | `wakers` | 830 | futures that wait in a list, and wakers called all at once |
+//! | `wakers` | 900 | futures that wait in a list, and wakers called all at once |
 //! | `tokio_note` | 29 | the suffix of panic messages in the package named `tokio` |
 //! | `abort` | 20 | ends the program where a panic would break what others rely on |
 //! | `ended` | 40 | the error of a runtime that has ended |

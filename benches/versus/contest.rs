@@ -45,5 +45,10 @@ pub(crate) struct Contest {
 pub(crate) fn lane<R: Runtime, L: Lane + 'static>(
     start: impl Fn() -> L + 'static,
 ) -> (&'static str, Start) {
-    (R::NAME, Box::new(move || Box::new(start())))
+    (R::NAME, boxed(start))
+}
+
+/// A lane under a name of its own.
+pub(crate) fn boxed<L: Lane + 'static>(start: impl Fn() -> L + 'static) -> Start {
+    Box::new(move || Box::new(start()))
 }

@@ -65,14 +65,7 @@ impl Goals {
 }
 
 pub(crate) fn contests(workers: usize) -> Vec<Contest> {
-    let of = |burn| Echo {
-        workers,
-        connections: CONNECTIONS,
-        burners: BURNERS,
-        burn,
-        how: How::Yielding,
-        apart: false,
-    };
+    let of = |burn| Echo::beside(workers, burn);
     let millis = |millis| of(Duration::from_millis(millis));
     let overload = Echo { connections: 1, burners: CROWD, ..of(Duration::ZERO) };
     let none = Goals::default();

@@ -39,7 +39,7 @@ pub(crate) mod streams;
 #[path = "network/wrk.rs"]
 mod wrk;
 
-use crate::contest::{Contest, Figure, Lane, Start, lane};
+use crate::contest::{Contest, Figure, Start, boxed, lane};
 use crate::runtimes::{Liten, Smol, Tokio};
 use crate::sockets::{Sockets, echo};
 use http::{Http, HttpTimer};
@@ -205,10 +205,6 @@ fn loaded_by_wrk<R: HttpTimer>(workers: usize, width: usize) -> WrkLoaded<TcpSer
     connections(width, 1);
     let server = TcpServer::<R>::start(workers, http::hello_in_time::<R>);
     WrkLoaded::start(server, width, |sample| vec![sample.elapsed, sample.cpu, 1e9 / sample.elapsed])
-}
-
-fn boxed<L: Lane + 'static>(start: impl Fn() -> L + 'static) -> Start {
-    Box::new(move || Box::new(start()))
 }
 
 /// Panics with the reason if the system does not let this process have so many.

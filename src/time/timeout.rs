@@ -130,6 +130,12 @@ impl<F> Timeout<F> {
         &mut self.value
     }
 
+    /// Whether there is a deadline: the clock could add the duration.
+    #[doc(hidden)]
+    pub fn has_deadline(&self) -> bool {
+        self.timer.is_some()
+    }
+
     /// Polls the deadline, for a future that has just been polled and is pending. `had_budget`: whether a
     /// unit of the budget was left before that.
     ///

@@ -3,6 +3,7 @@
 use super::burners::{Burners, How};
 use super::hosts::Host;
 use super::threads::{Threads, Watch};
+use super::{BURNERS, CONNECTIONS};
 use crate::contest::{Lane, Start, lane};
 use crate::network::generator::Generator;
 use crate::network::load::{Load, Protocol};
@@ -32,6 +33,12 @@ pub(crate) struct Echo {
 }
 
 impl Echo {
+    /// As most rows have it: burners that compute for `burn` and yield, in the server's runtime.
+    pub(super) fn beside(workers: usize, burn: Duration) -> Self {
+        let (connections, burners) = (CONNECTIONS, BURNERS);
+        Self { workers, connections, burners, burn, how: How::Yielding, apart: false }
+    }
+
     /// The same load on each runtime.
     pub(super) fn lanes(self) -> Vec<(&'static str, Start)> {
         vec![

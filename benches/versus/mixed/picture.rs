@@ -2,7 +2,7 @@
 
 use super::svg::{Axis, END, MIDDLE, text};
 use super::{BURNERS, CONNECTIONS, HEAVY};
-use super::{Echo, How, Requests};
+use super::{Echo, Requests};
 use crate::contest::{Contest, Figure, Start};
 use crate::runtimes::{Liten, Runtime, Smol, Tokio};
 use std::fmt::{self, Write};
@@ -80,18 +80,9 @@ impl Picture {
     }
 
     fn lanes(self, workers: usize, burn: Duration) -> Vec<(&'static str, Start)> {
-        let connections = CONNECTIONS;
         match self {
-            Self::Burners => Echo {
-                workers,
-                connections,
-                burners: BURNERS,
-                burn,
-                how: How::Yielding,
-                apart: false,
-            }
-            .lanes(),
-            Self::Requests => Requests { workers, light: connections, heavy: HEAVY, burn }.lanes(),
+            Self::Burners => Echo::beside(workers, burn).lanes(),
+            Self::Requests => Requests { workers, light: CONNECTIONS, heavy: HEAVY, burn }.lanes(),
         }
     }
 

@@ -294,9 +294,7 @@ impl Drop for Readiness {
     fn drop(&mut self) {
         let mut left = Vec::new();
         take(&self.waiters, Ready::ALL_BITS, &mut left);
-        if !left.is_empty() {
-            wakers::drop_all(left);
-        }
+        wakers::drop_all(left);
     }
 }
 

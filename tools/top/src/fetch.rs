@@ -1,6 +1,7 @@
 //! One request to the page of a program.
 
 use crate::address::Address;
+use crate::screen::clean;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -56,9 +57,4 @@ fn connect(host: &str) -> std::io::Result<TcpStream> {
         }
     }
     Err(refused)
-}
-
-/// Without what a terminal would obey.
-pub(crate) fn clean(text: &str) -> String {
-    text.chars().map(|character| if character.is_control() { '?' } else { character }).collect()
 }

@@ -1,7 +1,7 @@
 //! The lines of a picture: for each runtime its sentences, its workers, and the places that its tasks come
 //! from, those with most tasks first.
 
-use crate::fetch::clean;
+use crate::screen::clean;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -22,10 +22,8 @@ pub(crate) fn lines(before: &Value, now: &Value, elapsed: Duration) -> Vec<Strin
         text(now, "liten"),
     )];
     for runtime in list(now, "runtimes") {
-        let same = |other: &&Value| other["id"] == runtime["id"];
-        let earlier = list(before, "runtimes").iter().find(same).unwrap_or(&Value::Null);
         lines.push(String::new());
-        runtime_lines(&mut lines, earlier, runtime, elapsed);
+        runtime_lines(&mut lines, same(before, "runtimes", "id", runtime), runtime, elapsed);
     }
     left(&mut lines, "runtimes", number(now, "runtimes_left_out"));
     lines
@@ -57,12 +55,11 @@ fn runtime_lines(lines: &mut Vec<String>, before: &Value, now: &Value, elapsed: 
 }
 
 fn sentences(lines: &mut Vec<String>, now: &Value) {
-    let findings = list(now, "findings");
-    for finding in findings.iter().take(MOST_SENTENCES) {
+    let (findings, more) = first(now, "findings", MOST_SENTENCES);
+    for finding in findings {
         lines.push(format!("! {}", text(finding, "text")));
     }
-    let more = findings.len().saturating_sub(MOST_SENTENCES) as f64;
-    left(lines, "findings", more + number(now, "findings_left_out"));
+    left(lines, "findings", more);
     if findings.is_empty() {
         let not_looked_at = text(now, "not_looked_at");
         lines.push(format!("nothing is wrong that a picture shows; {not_looked_at}"));
@@ -74,14 +71,13 @@ fn sentences(lines: &mut Vec<String>, now: &Value) {
 }
 
 fn workers(lines: &mut Vec<String>, before: &Value, now: &Value, elapsed: Duration) {
-    let workers = list(now, "workers");
+    let (workers, more) = first(now, "workers", MOST_WORKERS);
     if workers.is_empty() {
         return;
     }
     lines.push(format!("  {:<6} {:>5} {:>10}  {}", "worker", "busy", "polls/s", "does"));
-    for worker in workers.iter().take(MOST_WORKERS) {
-        let same = |other: &&Value| other["index"] == worker["index"];
-        let earlier = list(before, "workers").iter().find(same).unwrap_or(&Value::Null);
+    for worker in workers {
+        let earlier = same(before, "workers", "index", worker);
         let since = |key| (number(worker, key) - number(earlier, key)).max(0.0);
         let busy = (100.0 * since("busy_ms") / elapsed.as_millis().max(1) as f64).min(100.0);
         let does = match (&worker["task"], text(worker, "activity")) {
@@ -99,8 +95,7 @@ fn workers(lines: &mut Vec<String>, before: &Value, now: &Value, elapsed: Durati
             since("polls") / elapsed.as_secs_f64(),
         ));
     }
-    let more = workers.len().saturating_sub(MOST_WORKERS) as f64;
-    left(lines, "workers", more + number(now, "workers_left_out"));
+    left(lines, "workers", more);
 }
 
 fn slow_polls(lines: &mut Vec<String>, now: &Value) {
@@ -142,13 +137,12 @@ fn places(lines: &mut Vec<String>, now: &Value) {
         let at = text(place, "spawned_at");
         lines.push(format!("  {a:>8} {b:>8} {c:>8} {d:>8} {e:>8}  {at}"));
     }
-    let more = places.len().saturating_sub(MOST_PLACES) as f64;
-    left(lines, "places", more + number(now, "places_left_out"));
+    left(lines, "places", first(now, "places", MOST_PLACES).1);
 }
 
 fn queues(lines: &mut Vec<String>, now: &Value) {
-    let queues = list(now, "queues");
-    for queue in queues.iter().take(MOST_QUEUES) {
+    let (queues, more) = first(now, "queues", MOST_QUEUES);
+    for queue in queues {
         lines.push(format!(
             "  {} of {}: {} in {} of them, {} in the longest",
             text(queue, "what"),
@@ -158,8 +152,20 @@ fn queues(lines: &mut Vec<String>, now: &Value) {
             number(queue, "longest"),
         ));
     }
-    let more = queues.len().saturating_sub(MOST_QUEUES) as f64;
-    left(lines, "channels and sets", more + number(now, "queues_left_out"));
+    left(lines, "channels and sets", more);
+}
+
+/// The first `most` of a list, and how many more there are, with those that the page has left out.
+fn first<'a>(of: &'a Value, key: &str, most: usize) -> (&'a [Value], f64) {
+    let all = list(of, key);
+    let (shown, more) = all.split_at(most.min(all.len()));
+    (shown, more.len() as f64 + number(of, &format!("{key}_left_out")))
+}
+
+/// What an earlier answer says of the same thing. Nothing, if it was not there.
+fn same<'a>(before: &'a Value, key: &str, name: &str, now: &Value) -> &'a Value {
+    let is_same = |other: &&Value| other[name] == now[name];
+    list(before, key).iter().find(is_same).unwrap_or(&Value::Null)
 }
 
 fn counted(count: f64, what: &str) -> String {

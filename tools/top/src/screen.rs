@@ -1,4 +1,4 @@
-//! A picture on a terminal, in the place of the one before.
+//! A picture on a terminal, in the place of the one before, and text that may stand on one.
 
 use terminal_size::{Height, Width, terminal_size};
 
@@ -30,6 +30,11 @@ fn fitted(lines: &[String], width: usize, height: usize) -> String {
         text += REST_OF_LINE;
     }
     text + REST_OF_SCREEN
+}
+
+/// Without what a terminal would obey.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().map(|character| if character.is_control() { '?' } else { character }).collect()
 }
 
 #[cfg(test)]

@@ -182,9 +182,6 @@ impl Worker {
     }
 
     fn take_channel(&self, slot: &Slot) -> Option<Hot> {
-        if slot.channel.is_empty() {
-            return None;
-        }
         let mut batch = slot.channel.take_all();
         let first = batch.next()?;
         batch.for_each(|task| self.push_back(task));

@@ -128,6 +128,18 @@ fn bounded(f: impl Fn(Way) + Copy + Send + Sync + 'static) {
     }
 }
 
+/// Two threads have one signal each, for these sources, and a listener sees both.
+fn two_signals_are_seen(
+    way: Way,
+    [one, other]: [&Arc<SignalSource>; 2],
+    signal: fn(&SignalSource),
+) {
+    let signals = [one, other].map(|source| beside(source, signal));
+    way.here();
+    one.listen(2);
+    signals.into_iter().for_each(|thread| thread.join().expect("no panic"));
+}
+
 /// Two signals come while a listener looks and lies down: it sees the second one.
 #[test]
 fn a_signal_beside_a_listener_that_lies_down_is_seen() {
@@ -146,12 +158,7 @@ fn a_signal_beside_a_listener_that_lies_down_is_seen() {
 fn a_signal_whose_byte_another_look_has_taken_is_seen() {
     bounded(|way| {
         let source = SignalSource::new();
-        let signal = beside(&source, SignalSource::signal);
-        let other = beside(&source, SignalSource::signal);
-        way.here();
-        source.listen(2);
-        signal.join().expect("no panic");
-        other.join().expect("no panic");
+        two_signals_are_seen(way, [&source; 2], SignalSource::signal);
         source.close();
     });
 }
@@ -162,12 +169,7 @@ fn a_signal_is_seen_whichever_runtime_reports_it() {
     bounded(|way| {
         let source = SignalSource::new();
         let other = SignalSource::of(source.signals.clone());
-        let signal = beside(&source, SignalSource::signal);
-        let second = beside(&other, SignalSource::signal);
-        way.here();
-        source.listen(2);
-        signal.join().expect("no panic");
-        second.join().expect("no panic");
+        two_signals_are_seen(way, [&source, &other], SignalSource::signal);
         source.close();
         other.close();
     });
@@ -179,12 +181,7 @@ fn a_signal_is_seen_whichever_runtime_reports_it() {
 fn a_signal_that_finds_the_socket_full_is_seen() {
     bounded(|way| {
         let source = SignalSource::new();
-        let signal = beside(&source, SignalSource::signal_or_find_it_full);
-        let other = beside(&source, SignalSource::signal_or_find_it_full);
-        way.here();
-        source.listen(2);
-        signal.join().expect("no panic");
-        other.join().expect("no panic");
+        two_signals_are_seen(way, [&source; 2], SignalSource::signal_or_find_it_full);
         source.close();
     });
 }

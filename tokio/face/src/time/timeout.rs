@@ -32,10 +32,11 @@ where
 
 #[track_caller]
 fn limit(duration: Duration) -> liten::time::Timeout<Pending<Infallible>> {
-    if Instant::now().checked_add(duration).is_some() {
+    let limit = liten::time::timeout(duration, pending());
+    if limit.has_deadline() {
         context::assert_timers();
     }
-    liten::time::timeout(duration, pending())
+    limit
 }
 
 /// Gives `future` until that moment to complete.

@@ -11,6 +11,9 @@
 //!   Firefox Profiler.
 //! * [`FlightRecorder`]: the last events before a task has panicked, a poll was slow or a signal came, kept
 //!   in a folder.
+//! * [`describe_tasks`]: what a task works on, in sentences and lists that name it. The package
+//!   `liten-tracing` says in which span it is.
+//! * [`TrackingAllocator`]: how much memory the tasks of each place have allocated and not given back.
 //! * [`Builder::on_slow_poll`]: what to call when one poll holds up its worker.
 //! * [`guide::diagnosis`](crate::guide::diagnosis): what it says of the usual illnesses, and what to do.
 //!
@@ -18,6 +21,13 @@
 //! runtime notes anyway. So a program that is not looked at pays a few instructions in some operations, such
 //! as a spawn, and no memory for each task: the table is in `benches/README.md`. It can be looked at at any
 //! time, by any thread that has a [`Handle`], also while every worker is blocked.
+//!
+//! One thing needs the thread that is looked at, on Linux on x86-64: where a thread is that computes. If one
+//! has held up a worker for [`Builder::slow_poll_threshold`](crate::runtime::Builder::slow_poll_threshold),
+//! or has done blocking work for a second, a look interrupts it for some ten microseconds, by the signal
+//! `SIGURG`. A call of the program's that begins to wait at this very moment may fail with `EINTR`, as after
+//! any signal. With `LITEN_STACK_SIGNAL=0` in the environment, and in a program that handles this signal
+//! itself, none is sent, and the function is not told.
 //!
 //! ```
 //! use liten::runtime::Builder;
@@ -83,9 +93,11 @@
 //! those without a row are counted.
 //!
 //! `last_slow_polls` has the last 16 polls that were slow, as [`Dump::slow_polls`] returns them, also those
-//! that were over before the page was opened. `lately` is a sentence about those of them that have ended
-//! within the last minute, or null. `/text` has the same sentence below the findings, and one line for each
-//! of the 16.
+//! that were over before the page was opened. Of those that were under way while it was watched, `call` is
+//! the function of the program, as [`SlowPollInfo::call`] returns it. `lately` is a sentence about those of
+//! them that have ended within the last minute, or null. `/text` has the same sentence below the findings,
+//! and one line for each group of similar ones. `look_at` has sentences about what may be worth a look: tasks
+//! that have waited for long, and places whose tasks take much of the workers' time.
 //!
 //! A task's `cold_ms` is how long it has waited at least, and a socket's `quiet_ms` is how long there has
 //! been no event at least. Both begin with the page's first look at the task or the socket, and not with the
@@ -112,6 +124,9 @@
 //! a channel in which a task waits for room is full. That of a set has the tasks that have ended, too. A
 //! message costs nothing for that; what is made while there is a page costs some memory.
 //!
+//! `memory` is what tasks have allocated and not given back, by the places of their spawns, as
+//! [`memory_by_place`] returns it: of all runtimes, and with null in place of what is of no task.
+//!
 //! A task that is deadlocked (`is_deadlocked`, and the kind `deadlock` of findings and of
 //! `liten_stuck_tasks`) waits for ever, if it waits by joins alone. If one of the tasks waits for a lock,
 //! that is proven unless a guard was given to another task; then the task's `is_unless_given` is true. See
@@ -133,11 +148,13 @@
 //! way around. Requests whose `Host` or `Origin` are not the page's are refused, so that other sites' scripts
 //! in a browser on this machine get nothing. In a request for a whole address, such as
 //! `GET http://127.0.0.1:9900/text`, the host of that address counts instead of the header. The page can be
-//! read only: nothing in the program can be changed by it, though a tree polls its task once more. What it
+//! read only: nothing in the program can be changed by it, though a tree polls its task once more, and a
+//! thread that computes may be interrupted. What it
 //! sends is not encrypted, and other machines are let in only by [`Builder::allow_remote`].
 //!
 //! What is shown are ids, names, places in the source, names of types, names of functions, the addresses of
-//! sockets, and the files that blocked threads are in: no arguments, and nothing of the memory of the tasks.
+//! sockets, and the files that blocked threads are in: no arguments, and nothing of the memory of the tasks;
+//! and what the function of [`describe_tasks`] returns, if the program has set one.
 //!
 //! [`Builder::on_slow_poll`]: crate::runtime::Builder::on_slow_poll
 //! [`LocalRuntime`]: crate::runtime::LocalRuntime
@@ -147,11 +164,14 @@
 //! [`Handle::record`]: crate::runtime::Handle::record
 //! [`Handle::tasks`]: crate::runtime::Handle::tasks
 
+mod accepted;
 mod await_tree;
+mod blocked_call;
 mod chrome;
 mod cold;
 mod deadlocked_task;
 mod deadlocks;
+mod description;
 mod dump;
 mod event;
 mod facts;
@@ -162,6 +182,8 @@ mod json;
 mod last_place;
 mod live;
 mod live_json;
+mod memory;
+mod notable;
 mod own_thread;
 mod pool_info;
 mod process_usage;
@@ -174,14 +196,17 @@ mod selection;
 mod server;
 mod shown;
 mod slow_poll_info;
+mod slow_stacks;
 mod socket_info;
 mod sockets;
 mod tap;
 mod task_group;
 mod task_info;
 mod task_list;
+mod task_state;
 mod tasks;
 mod text;
+mod thread_stack;
 mod trace;
 mod track;
 pub(crate) mod variable;
@@ -192,7 +217,9 @@ mod worker_info;
 
 pub use crate::primitive_kind::PrimitiveKind;
 pub use await_tree::{AwaitNode, AwaitProfile, AwaitTree, AwaitTreeError};
+pub use blocked_call::BlockedCall;
 pub use deadlocked_task::DeadlockedTask;
+pub use description::describe_tasks;
 pub use dump::Dump;
 pub use event::{Event, EventKind, PollOutcome};
 pub use finding::Finding;
@@ -201,13 +228,15 @@ pub use finding::descriptors::Descriptors;
 pub use finding::growing_queue::GrowingQueue;
 pub use finding::long_wait::LongWait;
 pub use flight_recorder::{FlightRecorder, FlightRecorderBuilder, Snapshot, SnapshotReason};
+pub use memory::{PlaceMemory, TrackingAllocator, memory_by_place};
 pub use pool_info::{JobInfo, PoolInfo};
 pub use recording::Recording;
 pub use server::{Builder, Server, serve};
 pub use slow_poll_info::SlowPollInfo;
 pub use socket_info::SocketInfo;
 pub use task_group::TaskGroup;
-pub use task_info::{TaskInfo, TaskState};
+pub use task_info::TaskInfo;
+pub use task_state::TaskState;
 pub use tasks::Tasks;
 pub use trace::Trace;
 pub use wait::Wait;

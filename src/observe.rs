@@ -132,7 +132,13 @@ impl Observer {
         if entry.is_idle() {
             return Duration::ZERO;
         }
-        self.long_polls.lock().lasted(worker, entry.position)
+        self.lasted_at(worker, entry.position)
+    }
+
+    /// How long `worker` was at that position, as far as looks have seen it there. 0 if a look has seen it
+    /// elsewhere since.
+    pub(crate) fn lasted_at(&self, worker: usize, position: u64) -> Duration {
+        self.long_polls.lock().lasted(worker, position)
     }
 
     /// Tells what the last look has found of `worker`, at that position.

@@ -28,6 +28,7 @@
 #[macro_use]
 mod parts;
 
+pub(crate) mod await_place;
 mod barrier;
 pub mod broadcast;
 mod guarded;

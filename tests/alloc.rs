@@ -381,8 +381,11 @@ fn the_memory_of_every_task_comes_back() {
     };
     // Nothing per round. Some blocks may be underway between threads, or wait for the queues' collector, and
     // more of them if the machine is busy: what leaks is there each time.
-    let least = (0..3).map(|_| tasks()).min().unwrap_or_default();
-    assert!(least < 250, "{least} blocks of 1000 rounds");
+    let mut all = Vec::new();
+    while all.last().is_none_or(|&left| left >= 250) {
+        assert!(all.len() < 20, "{all:?} blocks of 1000 rounds each");
+        all.push(tasks());
+    }
 }
 
 #[test]
@@ -431,25 +434,23 @@ fn use_workers(runtime: &Runtime, count: usize) {
 }
 
 /// The rings are filled many times over, snapshots are made, and workers come and go meanwhile: more than
-/// there is room for, so that some get less, or nothing.
-#[test]
-fn the_memory_of_a_recording_is_bounded() {
+/// there is room for, so that some get less, or nothing. Returns how many bytes that needs in the beginning,
+/// and at the most in each of three rounds.
+fn memory_of_a_recording() -> (usize, [usize; 3]) {
     const MANY: usize = 24;
-    let _alone = ALONE.lock();
     let runtime = runtime(2);
-    let bytes = || BYTES.load(Ordering::SeqCst);
     // What workers need, and the threads' free memory, is not a recording's.
     use_workers(&runtime, MANY);
     use_workers(&runtime, 2);
-    let before = bytes();
+    let before = BYTES.load(Ordering::SeqCst);
+    let bytes = || BYTES.load(Ordering::SeqCst).saturating_sub(before);
     let recorder = FlightRecorder::builder()
         .min_interval(Duration::ZERO)
         .to_fn(|snapshot| assert!(snapshot.trace().lost() > 0))
         .start(runtime.handle())
         .unwrap();
     use_workers(&runtime, 2);
-    assert!(bytes() > before + (1 << 20), "two rings of a megabyte, and one for others");
-    let (mut most, mut requests) = ([0; 3], 0);
+    let (first, mut most, mut requests) = (bytes(), [0; 3], 0);
     for most in &mut most {
         for count in [2, MANY] {
             use_workers(&runtime, count);
@@ -462,10 +463,26 @@ fn the_memory_of_a_recording_is_bounded() {
         }
     }
     assert_eq!(recorder.failed(), 0);
-    assert!(most.iter().all(|most| *most <= before + RECORDING + RECORDER), "{before}, {most:?}");
-    // A ring for each slot is there from the first round on.
-    assert!(most[2] <= most[1] + RECORDER, "{most:?}");
-    drop(recorder);
+    (first, most)
+}
+
+/// The threads have other memory, too, and some of it may be underway between them if the machine is busy:
+/// then once more.
+#[test]
+fn the_memory_of_a_recording_is_bounded() {
+    let _alone = ALONE.lock();
+    let is_bounded = |(first, most): &(usize, [usize; 3])| {
+        // Two rings of a megabyte, and one for others.
+        *first > 1 << 20
+            && most.iter().all(|most| *most <= RECORDING + RECORDER)
+            // A ring for each slot is there from the first round on.
+            && most[2] <= most[1] + RECORDER
+    };
+    let mut all = Vec::new();
+    while !all.last().is_some_and(is_bounded) {
+        assert!(all.len() < 20, "{all:?}");
+        all.push(memory_of_a_recording());
+    }
 }
 
 type Half = Box<dyn FnOnce() + Send>;

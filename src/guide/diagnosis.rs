@@ -13,7 +13,9 @@
 //! ! worker 1 has been in one poll for 1575 ms: task 10, spawned at src/main.rs:20:14, …
 //! ```
 //!
-//! The package `liten-top` draws the same in a terminal, once a second.
+//! The package `liten-top` draws the same in a terminal, once a second. With the layer of the package
+//! `liten-tracing`, the sentences name the `tracing` spans of a task, such as the request that it answers.
+//! The example `opentelemetry` sends a span for each task, and the runtime's metrics, to a collector.
 //!
 //! The page also answers while the program has no descriptor left ("too many open files"): it keeps some.
 //!
@@ -38,6 +40,7 @@
 //! | [proven: no waker](#a-waker-was-dropped) | a future that loses its waker | `sick_dropped_waker` |
 //! | [become more and more](#tasks-become-more-and-more) | tasks that nothing ends | `sick_spawn_leak` |
 //! | [more and more messages](#a-channel-becomes-longer-and-longer) | a receiver is slow or stuck | |
+//! | [have allocated becomes more](#memory-becomes-more-and-more) | memory that is kept | |
 //! | [times a second](#a-task-wakes-itself) | a busy loop | `sick_self_wake_storm` |
 //! | [wait for a Mutex](#tasks-have-waited-for-long) | a task holds for long what others need | |
 //! | [the future of block_on](#a-thread-that-is-no-worker-is-blocked) | a call that blocks elsewhere | |
@@ -46,6 +49,8 @@
 //! | [too many open files](#the-process-has-no-descriptor-left) | descriptors are used up | |
 //! | [threads of the blocking pool](#the-blocking-pool-is-full) | too much blocking work | `sick_full_pool` |
 //! | [has waited for 12 s at least](#a-peer-is-silent) | no answer comes | `sick_silent_peer` |
+//! | [closed by their peers](#peers-have-closed-their-connections) | connections that nothing closes | |
+//! | [worth a look](#nothing-is-found) | what no rule knows | |
 //! | [in the last minute](#a-worker-is-blocked) | the same, and it is over | |
 //! | [nothing, for it is over](#it-was-last-night) | what a flight recorder has kept | |
 //!
@@ -55,22 +60,28 @@
 //! # A worker is blocked
 //!
 //! > worker 1 has been in one poll for 1575 ms: task 10, spawned at examples/sick/blocked_worker.rs:20:14, in
-//! > the system call recvfrom(fd 21 → socket:\[257607\]); use spawn_blocking, or yield more often
+//! > the system call recvfrom(fd 21 → socket:\[257607\]), called by std::io::Read::read_exact in
+//! > sick_blocked_worker::first_byte at examples/sick/blocked_worker.rs:30; use spawn_blocking, or yield more
+//! > often
 //!
-//! The sentence names the place of the spawn and, on Linux, what the thread is in. The system calls recvfrom,
-//! read and clock_nanosleep block: find them in the task, and use what liten has instead, or
-//! [`spawn_blocking`](crate::spawn_blocking). "futex" is a lock of std, often one that is held for long by
-//! another thread: of several workers in it, one is named for each place, and a worker that is in something
-//! else says how many wait so. "computes" is a loop: [`yield_now`](crate::task::yield_now) in it, or
-//! `spawn_blocking`. "waits for a processor" is no fault of the task: other threads or a limit of the
-//! container take the processors. The other tasks go on meanwhile, on other workers;
-//! [`blocking`](super::blocking) says how far.
+//! The sentence names the place of the spawn and, on Linux, what the thread is in. On x86-64 it also names
+//! the function of the program that is blocked, and what that function has called, or the one in which a
+//! thread that computes is seen at this moment; the line is there if the program is built with line tables
+//! (`debug = "line-tables-only"` in its profile). The system calls recvfrom, read and clock_nanosleep block:
+//! use what liten has instead, or [`spawn_blocking`](crate::spawn_blocking). "futex" is a lock of std, often
+//! one that is held for long by another thread: of several workers in it, one is named for each place, and a
+//! worker that is in something else says how many wait so. "computes" is a loop:
+//! [`yield_now`](crate::task::yield_now) in it, or `spawn_blocking`. "waits for a processor" is no fault of
+//! the task: other threads or a limit of the container take the processors. The other tasks go on meanwhile,
+//! on other workers; [`blocking`](super::blocking) says how far.
 //!
 //! A block that is over is still named. In the minute after it, a sentence below the findings says so:
 //!
 //! > in the last minute 3 slow polls have ended; the longest: worker 1 was held up for 204 ms until 5 s ago:
 //! > task 10, spawned at examples/sick/blocked_worker.rs:20:14, in the system call clock_nanosleep; use
 //! > spawn_blocking, or yield more often
+//!
+//! It has the function, too, if the page was watched at that time.
 //!
 //! Only workers are looked at here; [other threads](#a-thread-that-is-no-worker-is-blocked) have a sentence
 //! of their own.
@@ -90,10 +101,9 @@
 //! that wait for nothing else; see [`Finding::Deadlock`](crate::insight::Finding::Deadlock). With
 //! [`lock_owned`](crate::sync::Mutex::lock_owned) it is "suspected": does the task still have the guard, or
 //! another one that goes on? So is a circle in which tasks wait for room in full channels, each in that from
-//! which the next one receives: receive while you send, or make one of the channels unbounded. A task that
-//! sends to its own full channel is not found, nor are tasks that
-//! wait for messages of each other, or for locks of other crates, are not found: look at what the tasks of
-//! the page's table wait for.
+//! which the next one receives: receive while you send, or make one of the channels unbounded. Not found are
+//! a task that sends to its own full channel, tasks that wait for messages of each other, and locks of other
+//! crates: look at what the tasks of the page's table wait for.
 //!
 //! "Which task waits for which" has these tasks, and below each those that wait for it. The button "tree"
 //! says where in its code a task waits; it polls the task once more, see
@@ -115,17 +125,30 @@
 //! > the waiting tasks spawned at examples/sick/spawn_leak.rs:27:22 become more and more, from 36 to 644 in
 //! > 12 s: suspected leak, as if nothing ended them (sick_spawn_leak::main::…)
 //!
-//! At that place tasks are spawned faster than they end, all the time. If the load grows just now, that is
-//! right. Otherwise find out what ends them: keep their handles in a [`JoinSet`](crate::task::JoinSet), which
+//! At that place tasks are spawned faster than they end, all the time. Up to two tasks for each connection
+//! that the program has accepted meanwhile are not told, because clients may become more; nor are fewer than
+//! 200 tasks whose timers end within a minute. If the load grows just now in another way, that is right, too.
+//! Otherwise find out what ends them: keep their handles in a [`JoinSet`](crate::task::JoinSet), which
 //! aborts them when it is dropped, give them a [`CancellationToken`](crate::task::CancellationToken), or a
 //! [`timeout`](crate::time::timeout).
+//!
+//! # Memory becomes more and more
+//!
+//! > what the tasks spawned at src/sessions.rs:31:17 have allocated becomes more and more, from 14 MB to
+//! > 412 MB in 75 s: suspected leak, or a cache that is still being filled
+//!
+//! This needs a [`TrackingAllocator`](crate::insight::TrackingAllocator), which is two lines and costs next
+//! to nothing. A place is named when it has grown by 64 MB at least, for a minute. The tasks may have ended:
+//! what they have allocated is somewhere else, in a map, a cache or a queue that nothing empties. "Memory" at
+//! the end of the page, and of `/text`, has the largest places, with what each of them has allocated and not
+//! given back.
 //!
 //! # A channel becomes longer and longer
 //!
 //! > more and more messages lie in 1 unbounded mpsc channel made at src/events.rs:14:29: from some 4864 to
 //! > some 294912 messages in 34 s, 8531 more each second; task 8, spawned at src/events.rs:16:11, received
-//! > last, and waits for a Mutex (#5e8ab3b7) held by task 7, for 32.0 s at least: receive faster, or give it
-//! > a bound, so that its senders wait
+//! > last, and waits for a Mutex (#5e8ab3b7, awaited at src/events.rs:18:31) held by task 7, for 32.0 s at
+//! > least: receive faster, or give it a bound, so that its senders wait
 //!
 //! The task that is named is too slow, or stuck, and the sentence says in what. If it goes on, but not fast
 //! enough, [`recv_many`](crate::sync::mpsc::UnboundedReceiver::recv_many) helps, and other tasks that do the
@@ -164,16 +187,20 @@
 //!
 //! # Tasks have waited for long
 //!
-//! > 21 tasks wait for a Mutex (#4e1f69e0) held by task 8, the longest for 23.0 s at least; task 8, spawned
-//! > at src/session.rs:9:5, waits for a timer in 3576.0 s, for 23.0 s at least; waiting: 21 spawned at
-//! > src/session.rs:15:13
+//! > 21 tasks wait for a Mutex (#4e1f69e0, awaited at src/session.rs:16:25) held by task 8, the longest for
+//! > 23.0 s at least; task 8, spawned at src/session.rs:9:5, waits for a timer in 3576.0 s, for 23.0 s at
+//! > least; waiting: 21 spawned at src/session.rs:15:13
+//!
+//! The number is that of the lock. The place behind it is the call that waits, as of `lock` or `recv`. Of a
+//! [`oneshot`](crate::sync::oneshot) channel it is the place where that was made. It is known of most
+//! tasks that have begun to wait since there is a page, but not of those that wait in a `poll` function.
 //!
 //! The chain is followed to its end, which stands before the tasks that wait. The cure is there: do not hold
 //! a guard while you wait for a timer or a peer, give back permits on each path, keep receiving. "In the end
 //! for" names the last of several tasks of which each waits for the next one, such as actors with full
-//! channels. Of a semaphore the sentence says how many of its permits were forgotten; of a `RwLock` that a
-//! task wants to read twice, that a writer waits in between. It comes after ten seconds, and only while the
-//! page is looked at.
+//! channels. Of a semaphore the sentence says how many of its permits were forgotten, and it comes only if no
+//! task has got a permit for ten seconds. Of a `RwLock` that a task wants to read twice it says that a writer
+//! waits in between. It comes after ten seconds, and only while the page is looked at.
 //!
 //! # A thread that is no worker is blocked
 //!
@@ -213,16 +240,40 @@
 //! [`max_blocking_threads`](crate::runtime::Builder::max_blocking_threads) is for jobs that wait and do not
 //! compute.
 //!
+//! A job that has been under way for ten seconds is named if a task waits for its end, or another job for a
+//! thread. Other jobs may last as long as the program, and are only worth a look.
+//!
 //! # A peer is silent
 //!
 //! > task 10, spawned at examples/sick/silent_peer.rs:24:14, has waited for 12 s at least for 127.0.0.1:35001
-//! > to send something, and for nothing else: suspected silent peer, set a timeout; 1 tasks from there wait
+//! > to send something, and for nothing else: suspected silent peer, set a timeout; 1 task from there waits
 //! > like this
 //!
 //! For ten seconds or more there was no event on the connection, and the task has no timer that would end its
-//! wait. That the peer should have spoken cannot be seen: a server that keeps idle connections open for ever
-//! looks like that, and it should not do that either, because a peer that has gone without a word is never
-//! noticed. Put a [`timeout`](crate::time::timeout) around the wait. It is found for TCP on Linux.
+//! wait. That the peer should have spoken cannot be seen: a subscription looks like that, too. Put a
+//! [`timeout`](crate::time::timeout) around the wait, because a peer that has gone without a word is never
+//! noticed. It is found for TCP on Linux. Connections that the program has accepted are not told: their
+//! clients may be silent for as long as they like. They are in the table of sockets.
+//!
+//! # Peers have closed their connections
+//!
+//! > 123 connections at 127.0.0.1:7108 were closed by their peers, the first one 58 s ago at least, and are
+//! > still open: suspected that what owns them waits for something else; close a connection when a read
+//! > returns 0 bytes
+//!
+//! The tasks that own them do not read, or have read the end and ignored it. A proxy must shut down one
+//! direction when the other one has ended. Found on Linux, of connections that the program has accepted, from
+//! eight at one address on.
+//!
+//! # Nothing is found
+//!
+//! > no finding; not looked at: …\
+//! > worth a look: 6 tasks spawned at src/sessions.rs:10:5 wait for a watch channel, the longest for 60 s at
+//! > least\
+//! > worth a look: tasks spawned at src/feed.rs:19:9 take some 45 % of the workers' time
+//!
+//! Such lines are often normal. If the service misbehaves, start here: find what should have notified the six
+//! tasks, and what the tasks of the busy place do so often.
 //!
 //! # It was last night
 //!

@@ -6,9 +6,9 @@ mod profile;
 mod symbols;
 mod traced;
 
-use self::frames::Frame;
+pub(super) use self::frames::{Frame, Owner};
 pub use self::profile::AwaitProfile;
-use self::symbols::Symbols;
+pub(super) use self::symbols::Symbols;
 use self::traced::{Answer, Request, Traced};
 use super::task_list::TaskList;
 use crate::engine::task::{Polled, TaskId, current};

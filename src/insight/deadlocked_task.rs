@@ -1,8 +1,8 @@
 //! One of several tasks of which each waits for the next one.
 
 use super::wait::Wait;
-use crate::engine::task::current::NamedTask;
 use crate::engine::task::{RunningTask, TaskId};
+use crate::insight::description::DescribedTask;
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
@@ -42,6 +42,11 @@ impl DeadlockedTask {
 
 impl fmt::Display for DeadlockedTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, waits for {}", NamedTask(self.task, self.name()), self.waits_for)
+        write!(
+            f,
+            "{}, waits for {}",
+            DescribedTask::waiting(self.task, self.name()),
+            self.waits_for
+        )
     }
 }

@@ -9,7 +9,8 @@ use super::slow_poll_info::{Lately, SlowPollInfo};
 use super::socket_info::SocketInfo;
 use super::sockets::Targets;
 use super::task_group::{Groups, TaskGroup};
-use super::task_info::{TaskInfo, TaskState};
+use super::task_info::TaskInfo;
+use super::task_state::TaskState;
 use super::waits;
 use super::worker_info::WorkerInfo;
 use crate::engine::sync_shim::Mutex;
@@ -72,6 +73,8 @@ pub struct Dump {
     /// The places whose tasks the workers polled at most looks, with the part of the looks in percent. Empty
     /// unless the dump is the page's.
     pub(super) busy_places: Vec<(&'static Location<'static>, u32)>,
+    /// Sentences of what to look at where there is no finding; of several looks.
+    pub(super) notable: Vec<String>,
     /// What several looks have shown. Empty unless the dump is the page's.
     pub(super) over_time: Vec<Finding>,
     /// How long polls took, and how long tasks were ready before them. `None` without workers.
@@ -83,9 +86,11 @@ pub struct Dump {
 impl Handle {
     /// Returns a picture of the runtime, for people or to look into.
     ///
-    /// It can be asked for on any thread. It stops nothing, and it needs no worker: it says which tasks block
-    /// them if all are blocked. Much of its time goes into the tasks, some 100 ns each. Of two threads that
-    /// go through the tasks for a dump at the same time, one waits for the other.
+    /// It can be asked for on any thread. It needs no worker: it says which tasks block them if all are
+    /// blocked. It stops nothing, but that threads which have computed for long are interrupted for a moment:
+    /// see [`insight`](crate::insight). Much of its time goes into the tasks, some 100 ns each, and up to 0.4
+    /// s if such threads do not get a processor. Of two threads that go through the tasks for a dump at the
+    /// same time, one waits for the other.
     ///
     /// # Examples
     ///
@@ -157,6 +162,7 @@ impl Handle {
             trees: Vec::new(),
             panics: self.panics(),
             busy_places: Vec::new(),
+            notable: Vec::new(),
             over_time: Vec::new(),
             times: metrics.histograms(),
             targets: Arc::new(AssertUnwindSafe(Mutex::new(targets))),

@@ -7,6 +7,7 @@ use crate::engine::scheduler::{Shared, WorkerEntry};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::task::waker::task_of;
 use crate::engine::task::{RunningTask, TaskId};
+use crate::insight::thread_stack::{ThreadStacks, is_running};
 use crate::observe::incidents::Panics;
 use crate::observe::slow_polls::KeptPoll;
 use crate::runtime::blocking_task::{BlockingJob, RunningJob};
@@ -21,25 +22,41 @@ pub(super) struct WorkerFacts {
     pub(super) time: Duration,
     /// `None`: it is not in one poll for long.
     pub(super) activity: Option<ThreadActivity>,
+    /// The stack of its thread, as addresses, if it is in a system call, or has computed for long.
+    pub(super) stack: Vec<usize>,
 }
 
 impl Handle {
     /// Empty without workers.
     pub(super) fn worker_facts(&self) -> Vec<WorkerFacts> {
         let facts = |scheduler: &Arc<Shared>| {
-            let entries = scheduler.worker_entries();
-            entries.map(|(index, entry)| self.facts_of(scheduler, index, entry)).collect()
+            let (entries, mut stacks) = (scheduler.worker_entries(), ThreadStacks::default());
+            entries
+                .map(|(index, entry)| self.facts_of(scheduler, index, entry, &mut stacks))
+                .collect()
         };
         self.scheduler().map(facts).unwrap_or_default()
     }
 
-    fn facts_of(&self, scheduler: &Shared, index: usize, entry: WorkerEntry) -> WorkerFacts {
+    fn facts_of(
+        &self,
+        scheduler: &Shared,
+        index: usize,
+        entry: WorkerEntry,
+        stacks: &mut ThreadStacks,
+    ) -> WorkerFacts {
         let time = self.lasted(index, &entry);
         let lasts = !time.is_zero() || entry.is_blocked_in_place;
         let has_moved = || scheduler.has_moved(index, &entry);
         let look = || self.slow_polls().activity(index, entry.position, entry.thread, has_moved);
         let activity = if lasts { look() } else { None };
-        WorkerFacts { index, entry, time, activity }
+        // A thread that runs is interrupted only if it has done so for long.
+        let is_slow = time >= self.slow_after();
+        let may_read = |activity: &&ThreadActivity| is_slow || !is_running(activity);
+        let seen = entry.thread.zip(activity.as_ref().filter(may_read));
+        let stack = seen.map(|(thread, activity)| stacks.of(thread, activity)).unwrap_or_default();
+        let stack = if has_moved() { Vec::new() } else { stack };
+        WorkerFacts { index, entry, time, activity, stack }
     }
 
     /// How long `worker` has been where `entry` says, at least.
@@ -71,26 +88,27 @@ impl Handle {
         usize::try_from(tasks).unwrap_or(usize::MAX)
     }
 
-    /// The last slow polls, and how long ago each has ended; `None` if it is under way.
-    pub(super) fn last_slow_polls(&self) -> Vec<(SlowPoll, Option<Duration>)> {
+    /// The last slow polls, which poll of the worker each is, and how long ago it has ended; `None` if it is
+    /// under way.
+    pub(super) fn last_slow_polls(&self) -> Vec<(SlowPoll, u64, Option<Duration>)> {
         let kept = self.slow_polls().kept();
         // Not before that: a worker that has moved since has ended the poll.
         let entries = |scheduler: &Arc<Shared>| scheduler.worker_entries().collect::<Vec<_>>();
         let entries = self.scheduler().map(entries).unwrap_or_default();
         let now = clock::now();
         let ended = |KeptPoll { mut slow, position, ended }: KeptPoll| {
-            let same = |(index, entry): &&(usize, WorkerEntry)| {
-                (*index, entry.position) == (slow.worker(), position)
+            let worker = slow.worker();
+            let same = |(index, entry): &(usize, WorkerEntry)| {
+                (*index, entry.position) == (worker, position)
             };
             let ended = ended.map(|ended| now.saturating_duration_since(ended));
-            match entries.iter().find(same) {
-                Some((_, entry)) if ended.is_none() => {
-                    slow.extend(self.lasted(slow.worker(), entry));
-                    (slow, None)
-                }
-                // The driver thread has not seen yet that it is over.
-                _ => (slow, Some(ended.unwrap_or_default())),
+            if let (None, Some(observer)) = (ended, self.observer()) {
+                slow.extend(observer.lasted_at(worker, position));
             }
+            // Of one that is over, the driver thread may not have seen that yet.
+            let is_there = ended.is_none() && entries.iter().any(same);
+            let ended = if is_there { None } else { Some(ended.unwrap_or_default()) };
+            (slow, position, ended)
         };
         kept.into_iter().map(ended).collect()
     }

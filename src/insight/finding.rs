@@ -4,9 +4,9 @@
 //! | rule | finds |
 //! |---|---|
 //! | `all_blocked` | each worker is in a slow poll, or blocks in place, and a task waits for one |
-//! | `blocked_workers` | a worker is in a slow poll |
+//! | `blocked_workers` | workers are in a slow poll: one is named of those that are blocked alike |
 //! | `full_pool` | all threads of the pool are busy, and a job has waited for [`LONG_WAIT`] |
-//! | `old_jobs` | a job has been done for [`OLD_JOB`], of which the oldest is named |
+//! | `old_jobs` | a job that something waits for has been done for [`OLD_JOB`]: the oldest is named |
 //! | `stuck_tasks` | tasks of one place wait, and have no waker: proven, see `State::cold_wakers` |
 //! | `deadlocks` | tasks that wait for each other in a circle: proven, with a condition, see `deadlocks.rs` |
 //! | `suspected_deadlocks` | the same where a guard or a receiver may have been given away |
@@ -17,18 +17,24 @@
 //! | `panicked_tasks` | tasks of one place have panicked |
 //! | `lack_of_descriptors.rs` | the process has no descriptor left |
 //! | `growth.rs` | tasks of one place become more and more: suspected |
+//! | `growing_memory.rs` | tasks of one place have allocated more and more that is kept: suspected |
 //! | `growing_queues.rs` | channels and sets of tasks in which more and more lies: suspected |
 //! | `storms.rs` | a task is polled all the time and never waits: suspected |
+//! | `closed_peers.rs` | connections that their peers have closed are still open: suspected |
 //! | `silences.rs` | a task waits for nothing but a connection on which nothing happens: suspected |
 //!
 //! A finding says what was seen, and what it may mean only if that follows. So many tasks of one place are
 //! no leak: one dump does not say whether the number grows.
 
+use super::blocked_call::BlockedCall;
 use super::deadlocked_task::DeadlockedTask;
 use super::deadlocks::Circle;
 use super::dump::Dump;
 use super::pool_info::JobInfo;
+use super::slow_poll_info::is_same;
 use super::task_group::TaskGroup;
+use super::task_info::TaskInfo;
+use super::wait::Wait;
 use super::worker_info::{WorkerInfo, WorkerState};
 use crate::engine::task::RunningTask;
 use crate::runtime::ThreadActivity;
@@ -36,6 +42,8 @@ use blocked_threads::BlockedThread;
 use descriptors::Descriptors;
 use growing_queue::GrowingQueue;
 use long_wait::LongWait;
+use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,6 +53,11 @@ const LONG_WAIT: Duration = Duration::from_millis(100);
 
 /// A job that lasts this long keeps a thread of the pool, perhaps for ever.
 const OLD_JOB: Duration = Duration::from_secs(10);
+
+/// A poll of which no more is known than that its thread can run is told from here on.
+const SURELY: Duration = Duration::from_secs(1);
+/// The same of what is no task: the runtime's own work takes no such time, but a function of the program may.
+const SURELY_OUTSIDE: Duration = Duration::from_secs(10);
 
 /// From this many tasks of one place on, a finding names the place.
 const MANY_TASKS: usize = 10_000;
@@ -84,8 +97,10 @@ pub enum Finding {
         duration: Duration,
         /// What the worker's thread does.
         activity: ThreadActivity,
-        /// How many other workers, with tasks of the same place, wait for a lock or a condition of the
-        /// system's, as this one does. They have no finding of their own.
+        /// The function of the program in which it does so, if that is known.
+        call: Option<BlockedCall>,
+        /// How many other workers, with tasks of the same place, are blocked in the same way, and for less
+        /// long. They have no finding of their own.
         others: usize,
         /// How many workers wait for such a lock, if this one, which has been in its poll for longer than the
         /// others, does not: perhaps its task holds it.
@@ -103,16 +118,12 @@ pub enum Finding {
         /// The oldest job that a thread is doing.
         oldest: Option<JobInfo>,
     },
-    /// Blocking work has been under way for long.
+    /// Blocking work has been under way for long, and a task waits for its end, or other work for a thread.
     #[non_exhaustive]
     OldJob {
         /// The oldest of them.
-        task: RunningTask,
-        /// Its name, if it has one.
-        name: Option<Arc<str>>,
-        /// For how long it has been under way.
-        age: Duration,
-        /// How many there are that are as old as that.
+        oldest: JobInfo,
+        /// How many there are.
         jobs: usize,
     },
     /// Tasks wait, and it is proven that nothing wakes them: see
@@ -179,6 +190,32 @@ pub enum Finding {
     /// [`JoinSet`](crate::task::JoinSet)s. Seen by many looks over half a minute at least, and therefore only
     /// on the page, of what the program has made since there is one.
     GrowingQueue(GrowingQueue),
+    /// Connections that the program has accepted, and that their peers have closed, are still open after
+    /// twenty seconds: perhaps what owns them waits for something else. Found by the page, on Linux.
+    #[non_exhaustive]
+    ClosedPeers {
+        /// Their address in this program.
+        local: String,
+        /// How many there are.
+        sockets: usize,
+        /// For how long the first of them has been closed, at least.
+        duration: Duration,
+    },
+    /// The tasks of one place have allocated more and more memory that is not given back: perhaps something
+    /// keeps it. Seen by many looks over a minute at least, and therefore only on the page, if the program's
+    /// allocator is a [`TrackingAllocator`](super::TrackingAllocator). Said of the first runtime, of tasks of
+    /// all.
+    #[non_exhaustive]
+    GrowingMemory {
+        /// The place from which they were spawned. Those that have allocated it may have ended.
+        spawned_at: &'static Location<'static>,
+        /// How many bytes it was at the first of these looks, about.
+        before: usize,
+        /// How many bytes it is, about.
+        bytes: usize,
+        /// The time in which it became so much more.
+        duration: Duration,
+    },
     /// A task is polled again and again and has not been seen to wait: perhaps it wakes itself in each poll
     /// instead of waiting for something. Seen by many looks, and therefore only on the page.
     #[non_exhaustive]
@@ -190,8 +227,9 @@ pub enum Finding {
         /// How often it has been polled per second, about.
         polls_per_second: u64,
     },
-    /// A task has waited for ten seconds and more to read from a TCP connection, and for nothing else, such
-    /// as a timer. Seen by several looks, and therefore only on the page; on Linux only.
+    /// A task has waited for ten seconds and more to read from a TCP connection that the program has opened,
+    /// and for nothing else, such as a timer. Seen by several looks, and therefore only on the page; on Linux
+    /// only.
     #[non_exhaustive]
     SilentPeer {
         /// The task; of those from one place the one that has waited longest.
@@ -307,45 +345,89 @@ fn all_blocked(dump: &Dump) -> Option<Finding> {
     })
 }
 
-/// Of workers that wait for a lock, one is named for each place, because one lock often holds up all.
+/// Workers whose tasks are of one place, and that are blocked in the same way.
+struct AlikeWorkers<'a> {
+    first: &'a WorkerInfo,
+    call: Option<BlockedCall>,
+    /// How many there are beside the first.
+    others: usize,
+}
+
+/// Of workers that are blocked alike, one is named. One lock often holds up all that wait for it, whatever
+/// the call, so those that wait for a lock are alike if their tasks are of one place.
 fn blocked_workers(dump: &Dump) -> Vec<Finding> {
-    let slow = dump.workers.iter().filter(|worker| worker.poll_duration >= dump.slow_after);
-    let (waiting, mut named): (Vec<_>, Vec<_>) = slow.partition(|worker| waits_for_lock(worker));
+    let slow = dump.workers.iter().filter(|worker| {
+        worker.poll_duration >= dump.slow_after && !perhaps_waits_for_processor(worker)
+    });
+    let (mut waiting, mut others): (Vec<_>, Vec<_>) =
+        slow.partition(|worker| waits_for_lock(worker));
     let lock_waiters = waiting.len();
-    let longest = named.iter().max_by_key(|worker| worker.poll_duration).map(|worker| worker.index);
-    named.sort_by_key(|worker| Some(worker.index) != longest);
-    let place = |worker: &WorkerInfo| worker.task.map(|task| task.spawned_at());
-    let mut found: Vec<_> = named
-        .into_iter()
-        .map(|worker| {
-            let is_longest = Some(worker.index) == longest;
-            blocked_worker(worker, 0, if is_longest { lock_waiters } else { 0 })
-        })
-        .collect();
-    let mut places = Vec::new();
-    for worker in &waiting {
-        if !places.contains(&place(worker)) {
-            places.push(place(worker));
-            let same = waiting.iter().filter(|other| place(other) == place(worker));
-            found.push(blocked_worker(worker, same.count() - 1, 0));
+    // The longest one has perhaps what the others wait for.
+    for workers in [&mut waiting, &mut others] {
+        workers.sort_by_key(|worker| Reverse(worker.poll_duration));
+    }
+    let mut found: Vec<_> = alike(others).into_iter().map(blocked_worker).collect();
+    if let Some(Finding::BlockedWorker { lock_waiters: of_longest, .. }) = found.first_mut() {
+        *of_longest = lock_waiters;
+    }
+    found.extend(alike(waiting).into_iter().map(blocked_worker));
+    found
+}
+
+/// Whether the system is perhaps all that holds the worker up.
+fn perhaps_waits_for_processor(worker: &WorkerInfo) -> bool {
+    let surely = if worker.task.is_some() { SURELY } else { SURELY_OUTSIDE };
+    worker.poll_duration < surely
+        && worker.activity.as_ref().is_some_and(ThreadActivity::may_lack_processor)
+}
+
+/// Puts those together that are blocked alike. The first of each is the first in `workers`.
+fn alike(workers: Vec<&WorkerInfo>) -> Vec<AlikeWorkers<'_>> {
+    let mut all: Vec<AlikeWorkers<'_>> = Vec::new();
+    for worker in workers {
+        let of_place = |it: &&mut AlikeWorkers<'_>| {
+            let place = |worker: &WorkerInfo| worker.task.map(|task| task.spawned_at());
+            place(worker).is_some() && place(worker) == place(it.first)
+        };
+        if waits_for_lock(worker) {
+            if let Some(same) = all.iter_mut().find(of_place) {
+                same.others += 1;
+                continue;
+            }
+        }
+        let call = worker.call();
+        // One that computes may be seen in another function at another moment.
+        let is_call = matches!(worker.activity, Some(ThreadActivity::Calls(_)));
+        let does_same = |other: &WorkerInfo| match (&worker.activity, &other.activity) {
+            (Some(one), Some(other)) => is_same(one, other),
+            (one, other) => one == other,
+        };
+        let is_same = |it: &&mut AlikeWorkers<'_>| {
+            of_place(it) && does_same(it.first) && (!is_call || it.call == call)
+        };
+        match all.iter_mut().find(is_same) {
+            Some(same) => same.others += 1,
+            None => all.push(AlikeWorkers { first: worker, call, others: 0 }),
         }
     }
-    found
+    all
 }
 
 fn waits_for_lock(worker: &WorkerInfo) -> bool {
     matches!(&worker.activity, Some(ThreadActivity::Calls(call)) if call.name() == Some("futex"))
 }
 
-fn blocked_worker(worker: &WorkerInfo, others: usize, lock_waiters: usize) -> Finding {
+fn blocked_worker(workers: AlikeWorkers<'_>) -> Finding {
+    let AlikeWorkers { first, call, others } = workers;
     Finding::BlockedWorker {
-        worker: worker.index,
-        task: worker.task,
-        name: worker.task_name.clone(),
-        duration: worker.poll_duration,
-        activity: worker.activity.clone().unwrap_or(ThreadActivity::Unknown),
+        worker: first.index,
+        task: first.task,
+        name: first.task_name.clone(),
+        duration: first.poll_duration,
+        activity: first.activity.clone().unwrap_or(ThreadActivity::Unknown),
+        call,
         others,
-        lock_waiters,
+        lock_waiters: 0,
     }
 }
 
@@ -360,12 +442,23 @@ fn full_pool(dump: &Dump) -> Option<Finding> {
     })
 }
 
-fn old_jobs(dump: &Dump) -> Option<Finding> {
-    let mut old = dump.pool.jobs.iter().filter(|job| job.age >= OLD_JOB);
-    let jobs = old.clone().count();
-    let oldest = old.next()?;
-    let JobInfo { task, ref name, age } = *oldest;
-    Some(Finding::OldJob { task, name: name.clone(), age, jobs })
+/// Jobs of which a task waits for the end, or another job for the thread. Others may last as long as the
+/// program, such as one that writes what a channel brings.
+pub(super) fn old_jobs(dump: &Dump) -> Option<Finding> {
+    let old: Vec<_> = dump.pool.jobs.iter().filter(|job| job.age >= OLD_JOB).collect();
+    if old.is_empty() {
+        return None;
+    }
+    let end = |wait: &Wait| match wait {
+        Wait::BlockingWork { id } => Some(*id),
+        _ => None,
+    };
+    let awaited: HashSet<_> = dump.tasks.iter().flat_map(TaskInfo::waits).filter_map(end).collect();
+    let is_thread_missed = dump.pool.counts.first.is_some_and(|wait| wait >= LONG_WAIT);
+    let is_missed = |job: &&JobInfo| is_thread_missed || awaited.contains(&job.task().id());
+    let missed: Vec<_> = old.into_iter().filter(is_missed).collect();
+    let oldest = (*missed.first()?).clone();
+    Some(Finding::OldJob { oldest, jobs: missed.len() })
 }
 
 fn deadlocks(dump: &Dump) -> impl Iterator<Item = Finding> {
@@ -423,13 +516,16 @@ impl Finding {
 }
 
 pub(super) mod blocked_threads;
+pub(super) mod closed_peers;
 pub(super) mod descriptors;
+pub(super) mod growing_memory;
 pub(super) mod growing_queue;
 pub(super) mod growing_queues;
 pub(super) mod growth;
 pub(super) mod lack_of_descriptors;
 pub(super) mod long_wait;
 pub(super) mod long_waits;
+pub(super) mod moving_permits;
 mod sentences;
 pub(super) mod silences;
 pub(super) mod storms;

@@ -1,30 +1,50 @@
 //! What several looks at one runtime show, and one does not.
 
+use super::accepted::accepted;
 use super::cold::Following;
 use super::dump::Dump;
 use super::finding::Finding;
 use super::finding::blocked_threads::BlockedThreads;
+use super::finding::closed_peers::closed_peers;
+use super::finding::growing_memory::GrowingMemory;
 use super::finding::growing_queues::GrowingQueues;
 use super::finding::growth::{Growth, Place};
 use super::finding::lack_of_descriptors::used_up;
 use super::finding::long_waits::long_waits;
+use super::finding::moving_permits::MovingPermits;
 use super::finding::silences::{Reader, Silences};
 use super::finding::storms::{Seen, Storms};
-use super::socket_info::Quiet;
-use super::task_info::{TaskInfo, TaskState};
+use super::memory::PlaceMemory;
+use super::notable::notable;
+use super::slow_stacks::SlowStacks;
+use super::socket_info::{Quiet, SocketInfo};
+use super::task_info::TaskInfo;
+use super::task_state::TaskState;
 use super::wait::Wait;
+use super::waits::WRITABLE;
 use crate::engine::task::TaskId;
 use crate::runtime::Handle;
-use std::collections::HashMap;
-use std::time::Instant;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::{Duration, Instant};
+
+/// Tasks whose timers end that soon go on by themselves, so fewer that have come are not told.
+const SOON: Duration = Duration::from_secs(60);
+const FEWEST_WITH_TIMERS: usize = 200;
+
+/// The numbers of accepted connections that are kept, one for each look: some for half an hour.
+const KEPT_COUNTS: usize = 2048;
 
 /// The looks at one runtime, within bounds. All of it is read from the outside, by the thread that looks.
 pub(super) struct History {
     _following: Following,
     blocked: BlockedThreads,
+    slow: SlowStacks,
     growth: Growth<Place>,
+    memory: GrowingMemory,
     queues: GrowingQueues,
     storms: Storms,
+    permits: MovingPermits,
+    accepted: VecDeque<(Instant, usize)>,
     silences: Silences,
     quiet: Quiet,
 }
@@ -34,24 +54,42 @@ impl History {
         Self {
             _following: Following::new(handle.id()),
             blocked: BlockedThreads::default(),
+            slow: SlowStacks::default(),
             growth: Growth::default(),
+            memory: GrowingMemory::default(),
             queues: GrowingQueues::default(),
             storms: Storms::default(),
+            permits: MovingPermits::default(),
+            accepted: VecDeque::new(),
             silences: Silences::default(),
             quiet: Quiet::default(),
         }
     }
 
-    /// Adds a dump that has just been taken, and to the dump what all of them show.
-    pub(super) fn add(&mut self, now: Instant, handle: &Handle, dump: &mut Dump) {
+    /// Adds a dump that has just been taken, and to the dump what all of them show. `memory` is what tasks
+    /// have allocated, if this runtime's dump is to tell it.
+    pub(super) fn add(
+        &mut self,
+        now: Instant,
+        handle: &Handle,
+        dump: &mut Dump,
+        memory: Option<&[PlaceMemory]>,
+    ) {
         self.growth.look_at_tasks(now, dump.groups());
         self.queues.look(now, dump);
-        self.silences.look(now, readers(handle, dump).into_iter());
+        if let Some(memory) = memory {
+            self.memory.look(now, memory);
+        }
+        let accepted = accepted(&dump.sockets);
+        self.note_accepted(now, accepted.len());
+        self.silences.look(now, readers(handle, dump, &accepted).into_iter());
         self.quiet.look(now, &mut dump.sockets);
+        self.slow.tell(&mut dump.last_slow_polls);
         dump.busy_places = self.storms.busy_places();
         let busy = self.storms.findings();
         let polls = polls_of(&busy);
-        dump.over_time = long_waits(dump, &polls);
+        let moving = self.permits.look(now, dump);
+        dump.over_time = long_waits(dump, &polls, &moving);
         dump.over_time.extend(used_up(dump));
         dump.over_time.extend(self.blocked.findings(now, handle));
         dump.over_time.extend(busy);
@@ -61,15 +99,51 @@ impl History {
         let growth = self.growth.findings().into_iter();
         let mut growth: Vec<_> = growth.filter(|found| !explained(found)).collect();
         growth.iter_mut().for_each(|found| say_what_they_wait_for(dump, found));
+        growth.retain(|found| !self.may_be_in_order(now, dump, found));
         dump.over_time.extend(growth);
+        dump.over_time.extend(self.memory.findings());
+        dump.over_time.extend(closed_peers(dump));
         dump.over_time.extend(self.silences.findings());
+        dump.notable = notable(dump);
     }
 
-    /// Looks at what the workers do: some loads for each. Returns whether [`ask`](Self::ask) should follow.
+    fn note_accepted(&mut self, now: Instant, connections: usize) {
+        if self.accepted.len() == KEPT_COUNTS {
+            self.accepted.pop_front();
+        }
+        self.accepted.push_back((now, connections));
+    }
+
+    /// Whether the tasks may become more because clients do, with up to two for each connection that the
+    /// program has accepted meanwhile; or because each of several requests waits for some time.
+    fn may_be_in_order(&self, now: Instant, dump: &Dump, growth: &Finding) -> bool {
+        let Finding::GrowingTasks { spawned_at, before, tasks, duration, .. } = growth else {
+            return false;
+        };
+        let is_before =
+            |(at, _): &&(Instant, usize)| now.saturating_duration_since(*at) >= *duration;
+        let then = self.accepted.iter().rev().find(is_before).or(self.accepted.front());
+        let connections =
+            |counted: Option<&(Instant, usize)>| counted.map_or(0, |(_, count)| *count);
+        let more_clients = connections(self.accepted.back()).saturating_sub(connections(then));
+        let soon = |wait: &Wait| matches!(wait, Wait::Timer { remaining } if *remaining < SOON);
+        let goes_on =
+            |task: &&TaskInfo| task.spawned_at() == *spawned_at && task.waits().iter().any(soon);
+        let few_go_on = |more| {
+            let going_on = || dump.tasks().iter().filter(goes_on).count();
+            more < FEWEST_WITH_TIMERS && 2 * going_on() > *tasks
+        };
+        let more = tasks - before;
+        more <= 2 * more_clients || few_go_on(more)
+    }
+
+    /// Looks at what the workers do: some loads for each, and the stacks of slow polls. Returns whether
+    /// [`ask`](Self::ask) should follow.
     pub(super) fn glance(&mut self, now: Instant, handle: &Handle) -> bool {
         let seen = handle.polls().into_iter().map(|(polls, task)| Seen { polls, task });
         self.storms.look(now, &seen.collect::<Vec<_>>());
         self.blocked.look(now, handle);
+        self.slow.look(now, handle);
         self.storms.has_suspects()
     }
 
@@ -118,12 +192,13 @@ fn say_what_they_wait_for(dump: &Dump, growth: &mut Finding) {
     *wait_for = most.filter(|(_, count)| 2 * count > all).map(|(sort, _)| sort);
 }
 
-/// The tasks that wait to read from a connection, and for nothing else.
-fn readers(handle: &Handle, dump: &Dump) -> Vec<Reader> {
+/// The tasks that wait to read from a connection that the program has opened, and for nothing else.
+fn readers(handle: &Handle, dump: &Dump, accepted: &HashSet<i32>) -> Vec<Reader> {
     let mut targets = dump.targets.lock();
     let mut reader = |task: &TaskInfo| match task.waits_only_for()? {
         Wait::Source { event: "readable", descriptor: Some(descriptor), target: Some(peer) } => {
-            targets.is_connection(*descriptor).then(|| Reader {
+            let is_opened = targets.is_connection(*descriptor) && !accepted.contains(descriptor);
+            is_opened.then(|| Reader {
                 task: task.task(),
                 name: task.shared_name().cloned(),
                 descriptor: *descriptor,
@@ -135,6 +210,12 @@ fn readers(handle: &Handle, dump: &Dump) -> Vec<Reader> {
     };
     let readers = dump.tasks().iter().filter_map(&mut reader);
     let mut readers: HashMap<_, _> = readers.map(|reader| (reader.task.id(), reader)).collect();
+    // A peer that does not read what another task writes is not the one that is to say something.
+    let is_written =
+        |socket: &&SocketInfo| socket.tasks().iter().any(|(_, event)| *event == WRITABLE);
+    let written = dump.sockets.iter().filter(is_written).filter_map(SocketInfo::descriptor);
+    let written: HashSet<_> = written.collect();
+    readers.retain(|_, reader| !written.contains(&reader.descriptor));
     if !readers.is_empty() {
         handle.list_sources(|source| {
             for (task, _) in source.waiters {

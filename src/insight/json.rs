@@ -3,6 +3,7 @@
 //! Written by hand: it is objects, lists, numbers and strings, and a crate for it would be one that reads it,
 //! too, for every program that has the default features.
 
+use super::blocked_call::BlockedCall;
 use super::dump::Dump;
 use super::finding::Finding;
 use super::pool_info::{JobInfo, PoolInfo};
@@ -12,13 +13,14 @@ use super::server::picture::{Cost, Picture, Seen};
 use super::shown::{self, program};
 use super::slow_poll_info::SlowPollInfo;
 use super::task_group::TaskGroup;
-use super::task_info::{TaskInfo, TaskState};
+use super::task_info::TaskInfo;
+use super::task_state::TaskState;
 use super::wait_graph::WaitGraph;
 use super::worker_info::WorkerInfo;
 use crate::engine::scheduler::WorkerCounts;
 use crate::engine::task::{RunningTask, TaskId};
 use crate::observe::histogram::HistogramCounts;
-use crate::runtime::{Id, RuntimeFlavor};
+use crate::runtime::{Id, RuntimeFlavor, ThreadActivity};
 use crate::short::{Place, cut, short};
 use std::fmt::{Display, Write};
 use std::panic::Location;
@@ -51,6 +53,12 @@ pub(super) fn json(
             };
             task_table(&seen.dump, rows, table.map(|(_, table)| table), row, object);
         });
+        all.list("memory", picture.memory.iter().take(shown::MOST_GROUPS), |memory, object| {
+            let place = memory.spawned_at().map(|place| Place(place).to_string());
+            object.optional_text("spawned_at", place.as_deref());
+            object.number("bytes", memory.bytes());
+        });
+        all.number("memory_left_out", picture.memory.len().saturating_sub(shown::MOST_GROUPS));
         all.number("runtimes_left_out", picture.left_out);
         all.number("runtimes_ended", picture.ended);
     });
@@ -82,6 +90,7 @@ fn runtime(seen: &Seen, object: &mut Object<'_>) {
         Some(lately) => object.sentence("lately", &lately.to_string()),
         None => object.number("lately", "null"),
     }
+    object.list("look_at", &dump.notable, |text, object| object.sentence("text", text));
     let workers = dump.workers().iter().zip(&seen.counts).take(shown::MOST_WORKERS);
     object.list("workers", workers, |(info, counts), object| {
         worker(info, counts, object);
@@ -140,8 +149,13 @@ fn worker(worker: &WorkerInfo, counts: &WorkerCounts, object: &mut Object<'_>) {
     object.optional("task", worker.task().as_ref(), running);
     object.optional_text("task_name", worker.task_name());
     object.number("poll_ms", worker.poll_duration().as_millis());
-    let activity = worker.activity().map(|activity| activity.to_string());
-    object.optional_text("activity", activity.as_deref());
+    doing(worker.activity(), worker.call(), object);
+}
+
+/// What a thread does, and in which function of the program.
+fn doing(activity: Option<&ThreadActivity>, call: Option<BlockedCall>, object: &mut Object<'_>) {
+    object.optional_text("activity", activity.map(ToString::to_string).as_deref());
+    object.optional_text("call", call.map(|call| call.to_string()).as_deref());
 }
 
 fn slow_poll(slow: &SlowPollInfo, object: &mut Object<'_>) {
@@ -150,7 +164,7 @@ fn slow_poll(slow: &SlowPollInfo, object: &mut Object<'_>) {
     object.optional_text("task_name", slow.task_name());
     object.number("duration_ms", slow.duration().as_millis());
     object.optional_number("ended_ms_ago", slow.ended_ago().map(|ago| ago.as_millis()));
-    object.text("activity", &slow.activity().to_string());
+    doing(Some(slow.activity()), slow.call(), object);
 }
 
 fn running(task: &RunningTask, object: &mut Object<'_>) {
@@ -224,6 +238,7 @@ fn queues(dump: &Dump, object: &mut Object<'_>) {
 fn write_task(task: &TaskInfo, polls: Option<u64>, object: &mut Object<'_>) {
     object.number("id", task.id());
     object.optional_text("name", task.name());
+    object.optional_text("description", task.description().as_deref());
     object.text("state", task.state().word());
     object.number("is_stuck", task.is_stuck());
     object.number("is_deadlocked", task.is_deadlocked());
@@ -292,6 +307,7 @@ fn job(job: &JobInfo, object: &mut Object<'_>) {
     running(&job.task(), object);
     object.optional_text("name", job.name());
     object.number("age_ms", job.age().as_millis());
+    doing(job.activity(), job.call(), object);
 }
 
 /// The fields of an object that is being written: into a `String`, where nothing can fail, or into something

@@ -2,9 +2,12 @@
 
 use crate::engine::blocking::PoolCounts;
 use crate::engine::task::RunningTask;
-use crate::engine::task::current::NamedTask;
-use crate::runtime::Handle;
+use crate::insight::blocked_call::{BlockedCall, Doing};
+use crate::insight::description::DescribedTask;
+use crate::insight::thread_stack::ThreadStacks;
+use crate::observe::thread_activity;
 use crate::runtime::blocking_task::RunningJob;
+use crate::runtime::{Handle, ThreadActivity};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,17 +25,40 @@ pub struct JobInfo {
     pub(super) task: RunningTask,
     pub(super) name: Option<Arc<str>>,
     pub(super) age: Duration,
+    /// What its thread does, of an old one.
+    pub(super) activity: Option<ThreadActivity>,
+    /// The addresses on the stack of its thread, if they are known.
+    pub(super) stack: Vec<usize>,
 }
+
+/// The thread of a job that is younger is not looked at.
+const OLD: Duration = Duration::from_secs(1);
+/// The threads of so many of the oldest jobs are looked at.
+const MOST_THREADS: usize = 16;
 
 impl PoolInfo {
     pub(super) fn of(handle: &Handle) -> Self {
         let (counts, jobs) = handle.pool_facts();
         let job = |(job, age)| {
-            let RunningJob { task, name, .. } = job;
-            JobInfo { task, name, age }
+            let RunningJob { task, name, thread, .. } = job;
+            (JobInfo { task, name, age, activity: None, stack: Vec::new() }, thread)
         };
         let mut jobs: Vec<_> = jobs.into_iter().map(job).collect();
-        jobs.sort_by_key(|job| std::cmp::Reverse(job.age));
+        jobs.sort_by_key(|(job, _)| std::cmp::Reverse(job.age));
+        let mut stacks = ThreadStacks::default();
+        for (job, thread) in jobs.iter_mut().take(MOST_THREADS).filter(|(job, _)| job.age >= OLD) {
+            let activity = thread_activity::look(*thread, None);
+            job.stack = stacks.of(*thread, &activity);
+            job.activity = Some(activity);
+        }
+        // What was seen of a thread may be of the job behind this one.
+        let are_there = handle.blocking_jobs();
+        let is_over =
+            |job: &JobInfo| are_there.iter().all(|other| other.task.id() != job.task.id());
+        let mut jobs: Vec<_> = jobs.into_iter().map(|(job, _)| job).collect();
+        for job in jobs.iter_mut().filter(|job| is_over(job)) {
+            (job.activity, job.stack) = (None, Vec::new());
+        }
         Self { counts, jobs }
     }
 
@@ -82,10 +108,35 @@ impl JobInfo {
     pub fn age(&self) -> Duration {
         self.age
     }
+
+    /// Returns what the thread does, of the oldest jobs that are older than a second.
+    pub fn activity(&self) -> Option<&ThreadActivity> {
+        self.activity.as_ref()
+    }
+
+    /// Writes what the thread does.
+    pub(super) fn fmt_doing(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.activity {
+            Some(activity) => write!(f, ": {}", Doing(activity, self.call().as_ref())),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the function of the program in which it does so, if that is known. The first call for a stack
+    /// may wait for half a second, and a later one may know what the first one did not.
+    pub fn call(&self) -> Option<BlockedCall> {
+        BlockedCall::named(&self.stack)
+    }
 }
 
 impl fmt::Display for JobInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, for {} ms", NamedTask(self.task, self.name()), self.age.as_millis())
+        write!(
+            f,
+            "{}, for {} ms",
+            DescribedTask::running(self.task, self.name()),
+            self.age.as_millis()
+        )?;
+        self.fmt_doing(f)
     }
 }

@@ -10,7 +10,7 @@ use super::queues::QueueGroup;
 use super::server::picture::{Cost, Picture, Seen};
 use super::shown;
 use super::task_group::TaskGroup;
-use super::task_info::TaskState;
+use super::task_state::TaskState;
 use super::waits;
 use crate::engine::scheduler::WorkerCounts;
 use crate::observe::histogram;

@@ -124,9 +124,10 @@ impl QueueGroup {
     /// What lies in them, in words.
     pub(super) fn holds(&self) -> String {
         match self.measured {
-            Measured::Unbounded | Measured::Bounded if self.length == 0 => {
-                "a few hundred messages in each at most".into()
-            }
+            Measured::Unbounded | Measured::Bounded if self.length == 0 => match self.capacity {
+                Some(capacity) if capacity <= 256 => "how full they are is not known".into(),
+                _ => "a few hundred messages in each at most".into(),
+            },
             Measured::Unbounded | Measured::Bounded => {
                 format!("some {}", counted(self.length, "message"))
             }

@@ -2,10 +2,14 @@
 
 use super::server::picture::{Cost, Picture};
 use super::shown::program;
+use super::text::write_left;
 use std::fmt::{self, Write};
 
 /// The most bytes of the text. One runtime with names of the usual length takes some fifty thousand.
 const LARGEST_TEXT: usize = 1024 * 1024;
+
+/// How many places it has of which memory is known.
+const MOST_PLACES: usize = 30;
 
 pub(super) fn text(picture: &Picture, cost: Cost) -> String {
     let mut text = Bounded(String::new());
@@ -16,9 +20,18 @@ pub(super) fn text(picture: &Picture, cost: Cost) -> String {
 }
 
 fn write(text: &mut Bounded, picture: &Picture, cost: Cost) -> fmt::Result {
-    let Picture { runtimes, left_out, ended } = picture;
-    for seen in runtimes {
+    let Picture { runtimes, memory, left_out, ended } = picture;
+    // Those with findings first: the first line is the one that is read.
+    let (sick, well): (Vec<_>, Vec<_>) =
+        runtimes.iter().partition(|seen| !seen.dump.findings().is_empty());
+    for seen in sick.into_iter().chain(well) {
         writeln!(text, "{}", seen.dump)?;
+    }
+    if !memory.is_empty() {
+        writeln!(text, "memory that was allocated and not given back, about")?;
+        memory.iter().take(MOST_PLACES).try_for_each(|place| writeln!(text, "  {place}"))?;
+        write_left(text, memory.len(), MOST_PLACES, "places")?;
+        writeln!(text)?;
     }
     match (runtimes.len(), ended) {
         (0, 0) => writeln!(text, "no runtime is observed yet")?,
@@ -33,6 +46,7 @@ fn write(text: &mut Bounded, picture: &Picture, cost: Cost) -> fmt::Result {
     }
     let version = env!("CARGO_PKG_VERSION");
     writeln!(text, "{:?}, process {}, liten {version}", program(), std::process::id())?;
+    writeln!(text, "times \"at least\" are counted from the page's first look on")?;
     write_cost(text, cost)?;
     writeln!(text, "trees: /tree?task=ID")
 }
@@ -87,7 +101,12 @@ mod tests {
 
     #[test]
     fn without_a_runtime_it_says_so() {
-        let of = |ended| text(&Picture { runtimes: Vec::new(), left_out: 0, ended }, cost(None, 0));
+        let of = |ended| {
+            text(
+                &Picture { runtimes: Vec::new(), memory: Vec::new(), left_out: 0, ended },
+                cost(None, 0),
+            )
+        };
         assert!(of(0).starts_with("no runtime is observed yet\n"));
         assert!(
             of(2).starts_with("no runtime is left to be observed\n2 runtimes that have ended\n")
@@ -100,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_text_ends_with_what_the_page_takes_and_where_trees_are() {
-        let empty = Picture { runtimes: Vec::new(), left_out: 0, ended: 0 };
+        let empty = Picture { runtimes: Vec::new(), memory: Vec::new(), left_out: 0, ended: 0 };
         let ends = |cost, expected: &str| {
             let text = text(&empty, cost);
             assert!(text.ends_with(&format!("\n{expected}\ntrees: /tree?task=ID\n")), "{text}");

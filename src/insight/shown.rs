@@ -5,7 +5,8 @@
 
 use super::dump::Dump;
 use super::finding::Finding;
-use super::task_info::{TaskInfo, TaskState};
+use super::task_info::TaskInfo;
+use super::task_state::TaskState;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -52,7 +53,7 @@ pub(super) fn program() -> &'static str {
 
 impl Finding {
     /// All kinds there are.
-    pub(super) const KINDS: [&str; 18] = [
+    pub(super) const KINDS: [&str; 20] = [
         "all_workers_blocked",
         "blocked_worker",
         "pool_full",
@@ -71,6 +72,8 @@ impl Finding {
         "panicked_tasks",
         "descriptors_used_up",
         "growing_queue",
+        "growing_memory",
+        "closed_peers",
     ];
 
     pub(super) fn kind(&self) -> &'static str {
@@ -93,19 +96,8 @@ impl Finding {
             Self::PanickedTasks { .. } => 15,
             Self::DescriptorsUsedUp(_) => 16,
             Self::GrowingQueue(_) => 17,
+            Self::GrowingMemory { .. } => 18,
+            Self::ClosedPeers { .. } => 19,
         }]
-    }
-}
-
-impl TaskState {
-    /// All there are, first those in which something happens to the task.
-    pub(super) const ALL: [Self; 3] = [Self::Running, Self::Ready, Self::Waiting];
-
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Ready => "ready",
-            Self::Waiting => "waiting",
-        }
     }
 }

@@ -2,6 +2,9 @@
 
 use crate::engine::task::RunningTask;
 use crate::engine::task::current::NamedTask;
+use crate::insight::blocked_call::{BlockedCall, Doing};
+use crate::insight::description::DescribedTask;
+use crate::observe::slow_polls::KEPT;
 use crate::runtime::{Handle, SlowPoll, ThreadActivity};
 use std::fmt;
 use std::time::Duration;
@@ -16,14 +19,18 @@ const LATELY: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone)]
 pub struct SlowPollInfo {
     pub(super) slow: SlowPoll,
+    /// Which poll of the worker it is.
+    pub(super) position: u64,
     pub(super) ended: Option<Duration>,
+    /// The addresses on the stack of its thread, if that was looked at.
+    pub(super) stack: Vec<usize>,
 }
 
 impl SlowPollInfo {
     /// The last ones, first those that are under way, then those that have ended last.
     pub(super) fn list(handle: &Handle) -> Vec<Self> {
-        let slow_polls = handle.last_slow_polls().into_iter();
-        let mut list: Vec<_> = slow_polls.map(|(slow, ended)| Self { slow, ended }).collect();
+        let of = |(slow, position, ended)| Self { slow, position, ended, stack: Vec::new() };
+        let mut list: Vec<_> = handle.last_slow_polls().into_iter().map(of).collect();
         list.sort_by_key(|info| info.ended);
         list
     }
@@ -58,6 +65,17 @@ impl SlowPollInfo {
         self.slow.activity()
     }
 
+    /// Returns the function of the program in which the thread was, if that is known.
+    ///
+    /// Known of polls that a page has met while they were slow: it looks up to eight times a second while
+    /// requests come, and for half a minute after the last one. One that ends soon after it has become slow
+    /// is often missed. A dump that a program takes itself has the call of a worker's poll in
+    /// [`WorkerInfo::call`](super::WorkerInfo::call). The first call for a stack may wait for half a second,
+    /// and a later one may know what the first one did not.
+    pub fn call(&self) -> Option<BlockedCall> {
+        BlockedCall::named(&self.stack)
+    }
+
     /// Returns how long ago the poll has ended. `None` if it is under way.
     ///
     /// A task that awaits the [`JoinHandle`](crate::task::JoinHandle) may go on before the last poll has
@@ -81,10 +99,12 @@ impl fmt::Display for SlowPollInfo {
             None => write!(f, "worker {worker} has been held up for {duration} ms: ")?,
         }
         match self.task() {
-            Some(task) => write!(f, "{}", NamedTask(task, self.task_name()))?,
+            // What the program says now is not of a poll that is over.
+            Some(task) if self.ended.is_some() => NamedTask(task, self.task_name()).fmt(f)?,
+            Some(task) => DescribedTask::running(task, self.task_name()).fmt(f)?,
             None => f.write_str("something other than a task")?,
         }
-        write!(f, ", {}", self.activity())
+        write!(f, ", {}", Doing(self.activity(), self.call().as_ref()))
     }
 }
 
@@ -101,10 +121,27 @@ impl fmt::Display for Time {
     }
 }
 
-/// What to do about a slow poll whose thread does this.
-pub(super) fn advice(activity: &ThreadActivity) -> &'static str {
+/// Whether two threads do the same, in a system call perhaps with other files.
+pub(super) fn is_same(one: &ThreadActivity, other: &ThreadActivity) -> bool {
+    match (one, other) {
+        (ThreadActivity::Calls(one), ThreadActivity::Calls(other)) => {
+            one.number() == other.number()
+        }
+        (one, other) => one == other,
+    }
+}
+
+/// What to do about a slow poll whose thread does this, in this call.
+pub(super) fn advice(activity: &ThreadActivity, call: Option<&BlockedCall>) -> &'static str {
+    let joins = |call: &BlockedCall| call.callee().is_some_and(|name| name.ends_with("::join"));
     match activity {
+        ThreadActivity::Calls(_) if call.is_some_and(joins) => {
+            "it waits until another thread has ended: do so in spawn_blocking"
+        }
         ThreadActivity::WaitsForProcessor => "other threads have the processors",
+        ThreadActivity::Runs => {
+            "perhaps other threads have the processors; if not, use spawn_blocking, or yield more often"
+        }
         ThreadActivity::Calls(call) if call.name() == Some("futex") => {
             "another thread holds the lock or has to signal: wait in spawn_blocking, or by liten::sync"
         }
@@ -112,10 +149,63 @@ pub(super) fn advice(activity: &ThreadActivity) -> &'static str {
     }
 }
 
+/// Slow polls that are alike: both over, or both not, of tasks of one place that did the same in the same
+/// function.
+pub(super) struct AlikePolls<'a> {
+    polls: Vec<&'a SlowPollInfo>,
+    call: Option<BlockedCall>,
+}
+
+impl<'a> AlikePolls<'a> {
+    /// In the order of their first polls. The function of each poll is looked up once.
+    pub(super) fn groups(polls: &'a [SlowPollInfo]) -> Vec<Self> {
+        let mut groups: Vec<Self> = Vec::new();
+        for poll in polls {
+            let call = poll.call();
+            match groups.iter_mut().find(|group| group.has(poll, call.as_ref())) {
+                Some(group) => group.polls.push(poll),
+                None => groups.push(Self { polls: vec![poll], call }),
+            }
+        }
+        groups
+    }
+
+    fn has(&self, poll: &SlowPollInfo, call: Option<&BlockedCall>) -> bool {
+        let place = |info: &SlowPollInfo| info.task().map(|task| task.spawned_at());
+        let first = self.polls[0];
+        place(first) == place(poll)
+            && first.ended.is_some() == poll.ended.is_some()
+            && is_same(first.activity(), poll.activity())
+            && self.call.as_ref().map(BlockedCall::function) == call.map(BlockedCall::function)
+    }
+}
+
+/// The first of them, and how many others there are.
+impl fmt::Display for AlikePolls<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((first, others)) = self.polls.split_first() else { return Ok(()) };
+        first.fmt(f)?;
+        let times = others.iter().map(|poll| poll.duration().as_millis());
+        match (times.clone().min(), times.max()) {
+            (Some(least), Some(most)) if least < most => {
+                write!(f, "; {} more like it, {least} to {most} ms", others.len())
+            }
+            (Some(time), _) => write!(f, "; {} more like it, {time} ms", others.len()),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// The slow polls that have ended within the last minute. Its `Display` is a sentence.
 pub(super) struct Lately<'a> {
-    longest: &'a SlowPollInfo,
+    /// The longest one of those of the place that has most, if possible one whose function is known.
+    shown: &'a SlowPollInfo,
+    longest: Duration,
     polls: usize,
+    /// Others may have been forgotten.
+    is_full: bool,
+    /// How many are of tasks from that place.
+    alike: usize,
     /// The task has panicked in it, which takes time.
     has_panicked: bool,
 }
@@ -123,26 +213,55 @@ pub(super) struct Lately<'a> {
 impl<'a> Lately<'a> {
     /// `None`: there are none. `panicked`: tasks that have.
     pub(super) fn of(slow_polls: &'a [SlowPollInfo], panicked: &[RunningTask]) -> Option<Self> {
-        let is_late = |info: &&SlowPollInfo| info.ended.is_some_and(|ago| ago < LATELY);
-        let lately = slow_polls.iter().filter(is_late);
+        // The runtime's own work takes no such time. It was kept from the processor.
+        let is_own =
+            |info: &SlowPollInfo| info.task().is_none() && info.activity().may_lack_processor();
+        let is_late = |info: &SlowPollInfo| info.ended.is_some_and(|ago| ago < LATELY);
+        let lately = slow_polls.iter().filter(|info| is_late(info) && !is_own(info));
         let polls = lately.clone().count();
-        // Of several that were equally long, the last one.
-        let longest = lately.rev().max_by_key(|info| info.duration())?;
-        let has_panicked = longest.task().is_some_and(|task| panicked.contains(&task));
-        Some(Self { longest, polls, has_panicked })
+        let has_old = slow_polls.iter().any(|info| info.ended.is_some() && !is_late(info));
+        let place = |info: &SlowPollInfo| info.task().map(|task| task.spawned_at());
+        let alike =
+            |info: &SlowPollInfo| lately.clone().filter(|it| place(it) == place(info)).count();
+        let key = |info: &&SlowPollInfo| {
+            (info.task().is_some(), alike(info), !info.stack.is_empty(), info.duration())
+        };
+        // Of several that are equal, the last one.
+        let shown = lately.clone().rev().max_by_key(key)?;
+        Some(Self {
+            shown,
+            longest: lately.clone().map(SlowPollInfo::duration).max()?,
+            polls,
+            is_full: slow_polls.len() == KEPT && !has_old,
+            alike: alike(shown),
+            has_panicked: shown.task().is_some_and(|task| panicked.contains(&task)),
+        })
     }
 }
 
 impl fmt::Display for Lately<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.polls {
+        let Self { shown, longest, polls, is_full, alike, has_panicked } = self;
+        match polls {
             1 => f.write_str("in the last minute 1 slow poll has ended: ")?,
-            polls => write!(f, "in the last minute {polls} slow polls have ended; the longest: ")?,
+            _ => {
+                let at_least = if *is_full { "at least " } else { "" };
+                write!(f, "in the last minute {at_least}{polls} slow polls have ended")?;
+                if (2..*polls).contains(alike) {
+                    write!(f, ", {alike} of them of tasks from one place")?;
+                }
+                match shown.duration() == *longest {
+                    true => f.write_str("; the longest: ")?,
+                    false => {
+                        write!(f, "; the longest took {} ms; one of them: ", longest.as_millis())?
+                    }
+                }
+            }
         }
-        match self.longest.task() {
-            Some(_) if self.has_panicked => write!(f, "{}; it has panicked", self.longest),
-            Some(_) => write!(f, "{}; {}", self.longest, advice(self.longest.activity())),
-            None => self.longest.fmt(f),
+        match shown.task() {
+            Some(_) if *has_panicked => write!(f, "{shown}; it has panicked"),
+            Some(_) => write!(f, "{shown}; {}", advice(shown.activity(), shown.call().as_ref())),
+            None => shown.fmt(f),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What can be said of one source of events, such as a socket.
 
-use super::sockets::{LISTENS, Target, Targets};
+use super::sockets::{Address, LISTENS, Target, Targets};
 use super::waits;
 use crate::engine::task::TaskId;
 use crate::runtime::Handle;
@@ -71,6 +71,10 @@ impl SocketInfo {
             Some(socket) => socket.local.as_ref().map(ToString::to_string),
             None => Some(short(target.name()).escape_debug().to_string()),
         }
+    }
+
+    pub(super) fn local_address(&self) -> Option<&Address> {
+        self.target.as_ref()?.socket.as_ref()?.local.as_ref()
     }
 
     /// Returns the address of the other end.

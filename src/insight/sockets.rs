@@ -233,7 +233,12 @@ impl Kind {
 }
 
 const ESTABLISHED: &str = "established";
+const CONNECTED: &str = "connected";
+/// The states of a connection that is open at both ends.
+pub(super) const OPEN: [&str; 2] = [ESTABLISHED, CONNECTED];
 pub(super) const LISTENS: &str = "listens";
+/// The state of a connection whose peer has closed its side.
+pub(super) const CLOSED: &str = "closed by the peer";
 
 /// The state with this number of the kernel's.
 fn tcp_state(number: &str) -> &'static str {
@@ -243,7 +248,7 @@ fn tcp_state(number: &str) -> &'static str {
         "03" => "is being accepted",
         "04" | "05" => "closed here",
         "06" | "07" => "closed",
-        "08" => "closed by the peer",
+        "08" => CLOSED,
         "09" | "0B" => "closed by both",
         "0A" => LISTENS,
         _ => "in an unknown state",
@@ -257,7 +262,7 @@ fn unix_line(line: &str) -> Option<(u64, Socket)> {
     let flags = u64::from_str_radix(words.next()?, 16).ok()?;
     let state = match words.nth(1)? {
         _ if flags & ACCEPTS != 0 => LISTENS,
-        "03" => "connected",
+        "03" => CONNECTED,
         "02" => "connects",
         "04" => "closes",
         _ => "unconnected",

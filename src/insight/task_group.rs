@@ -1,6 +1,7 @@
 //! The tasks that come from one place.
 
-use super::task_info::{TaskInfo, TaskState};
+use super::task_info::TaskInfo;
+use super::task_state::TaskState;
 use crate::short::{Place, short};
 use std::collections::HashMap;
 use std::fmt;

@@ -1,10 +1,11 @@
 //! What can be said of one live task.
 
+use super::description::{description, write_description};
+use super::task_state::TaskState;
 use super::wait::Wait;
 use crate::engine::task::registry::ListEntry;
 use crate::engine::task::waiting::Note;
 use crate::engine::task::{Mark, RunningTask, TaskId};
-use crate::impls::impl_display;
 use crate::short::{Place, short};
 use std::fmt;
 use std::panic::Location;
@@ -28,18 +29,6 @@ pub struct TaskInfo {
     only_wait: Option<Note>,
     mark: Mark,
     cold_for: Option<Duration>,
-}
-
-/// What a task does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum TaskState {
-    /// It is being polled.
-    Running,
-    /// It has been woken, and is in a queue.
-    Ready,
-    /// It waits until a waker is called.
-    Waiting,
 }
 
 impl TaskInfo {
@@ -101,6 +90,13 @@ impl TaskInfo {
     /// `None` also for a task in the poll before its first wait.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
+    }
+
+    /// Returns what the program says that the task works on: the answer of the function of
+    /// [`describe_tasks`](super::describe_tasks), which is called now. `None` if there is no such function,
+    /// or if it says nothing of the task.
+    pub fn description(&self) -> Option<String> {
+        description(self.id(), self.state)
     }
 
     /// Returns the place in the source from which the task was spawned.
@@ -233,6 +229,7 @@ impl fmt::Display for TaskInfo {
         if let Some(name) = self.name() {
             write!(f, " {:?}", short(name))?;
         }
+        write_description(self.id(), self.state, f)?;
         let is_certain = self.is_deadlocked && !self.is_unless_given;
         let stuck = if self.is_stuck() || is_certain { " for ever" } else { "" };
         write!(f, ", {}{stuck}", self.state)?;
@@ -252,5 +249,3 @@ impl fmt::Display for TaskInfo {
         Ok(())
     }
 }
-
-impl_display!([] TaskState, this => this.word());

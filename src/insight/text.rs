@@ -1,8 +1,9 @@
 //! A dump as a text for people.
 
 use super::dump::Dump;
+use super::slow_poll_info::AlikePolls;
 use super::task_group::TaskGroup;
-use super::task_info::TaskState;
+use super::task_state::TaskState;
 use crate::engine::blocking::PoolCounts;
 use crate::runtime::RuntimeFlavor;
 use crate::short::short;
@@ -20,12 +21,16 @@ impl fmt::Display for Dump {
         for finding in &findings {
             writeln!(f, "! {finding}")?;
         }
+        let lately = self.lately();
         if findings.is_empty() {
-            writeln!(f, "nothing is wrong that a dump shows; {}", self.not_looked_at())?;
+            let calm = match lately.is_none() && self.notable.is_empty() {
+                true => "nothing is wrong that a dump shows",
+                false => "no finding",
+            };
+            writeln!(f, "{calm}; {}", self.not_looked_at())?;
         }
-        if let Some(lately) = self.lately() {
-            writeln!(f, "{lately}")?;
-        }
+        lately.iter().try_for_each(|lately| writeln!(f, "{lately}"))?;
+        self.notable.iter().try_for_each(|notable| writeln!(f, "{notable}"))?;
         f.write_str("\nruntime")?;
         if let Some(name) = &self.name {
             write!(f, " {:?}", short(name))?;
@@ -38,7 +43,8 @@ impl fmt::Display for Dump {
         writeln!(f, "{}", self.limits)?;
         let (slow, blocked) = (self.slow_polls, self.blocked_polls);
         writeln!(f, "slow polls: {slow}; polls that have blocked the last free worker: {blocked}")?;
-        self.last_slow_polls.iter().try_for_each(|slow| writeln!(f, "  {slow}"))?;
+        let slow_polls = AlikePolls::groups(&self.last_slow_polls);
+        slow_polls.iter().try_for_each(|alike| writeln!(f, "  {alike}"))?;
         for (name, times) in self.histograms().filter(|(_, times)| times.total() != 0) {
             let (what, note) = match name {
                 "poll_times" => ("polls take", ""),
@@ -76,7 +82,7 @@ impl Dump {
         };
         format!(
             "not looked at: threads that are not liten's, what the futures in block_on wait for, waits for \
-             what other crates have{left}"
+             locks and channels of other crates{left}"
         )
     }
 
@@ -140,7 +146,12 @@ impl Dump {
 }
 
 /// Says how many are not shown.
-fn write_left(f: &mut fmt::Formatter<'_>, all: usize, shown: usize, what: &str) -> fmt::Result {
+pub(super) fn write_left(
+    f: &mut impl fmt::Write,
+    all: usize,
+    shown: usize,
+    what: &str,
+) -> fmt::Result {
     match all.saturating_sub(shown) {
         0 => Ok(()),
         left => writeln!(f, "  and {left} {what} more"),

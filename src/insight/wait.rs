@@ -4,7 +4,7 @@ use crate::engine::task::TaskId;
 use crate::engine::task::waiting::{Note, Wait as Kind};
 use crate::primitive_kind::PrimitiveKind;
 use crate::short::Place;
-use crate::sync::holders;
+use crate::sync::{await_place, holders};
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -54,8 +54,13 @@ pub enum Wait {
         /// The same number for all tasks that wait for the same one.
         number: u32,
         /// The place in the source where it was made, if it is a channel that the program has made since
-        /// there is a [page](super::serve).
+        /// there is a [page](super::serve). Of a oneshot channel it is known if the task has begun to wait
+        /// since then.
         made_at: Option<&'static Location<'static>>,
+        /// The place in the source from which the task waits, as that of a call of
+        /// [`Mutex::lock`](crate::sync::Mutex::lock). It is known of most waits that have begun since there
+        /// is a [page](super::serve), but not of those in a `poll` function.
+        awaited_at: Option<&'static Location<'static>>,
         /// The task that has locked it, if it is a lock, and that is known: it is noted only by tasks, while
         /// other tasks wait for the lock. Of a full channel, the task that has last
         /// waited for one of its messages, which is not known of a receiver that has never had to wait.
@@ -80,7 +85,11 @@ impl Wait {
                 let permits = counted.map(|counted| counted.all);
                 let forgotten = counted.map_or(0, |counted| counted.forgotten);
                 let number = number(note.address());
-                Self::Primitive { kind, number, made_at: None, holder, permits, forgotten }
+                let (made_at, awaited_at) = match await_place::place(note) {
+                    place if kind == PrimitiveKind::Oneshot => (place, None),
+                    place => (None, place),
+                };
+                Self::Primitive { kind, number, made_at, awaited_at, holder, permits, forgotten }
             }
         })
     }
@@ -102,7 +111,7 @@ impl Wait {
     /// Finds out where it was made among the places that are known.
     pub(super) fn find_place(&mut self, places: &HashMap<u32, &'static Location<'static>>) {
         if let Self::Primitive { number, made_at, .. } = self {
-            *made_at = places.get(number).copied();
+            *made_at = made_at.or_else(|| places.get(number).copied());
         }
     }
 
@@ -116,6 +125,22 @@ impl Wait {
         match *self {
             Self::Primitive { kind: PrimitiveKind::Sender, number, .. } => Some(number),
             _ => None,
+        }
+    }
+
+    /// Leaves it open from where the task waits.
+    pub(super) fn forget_awaited_at(&mut self) {
+        if let Self::Primitive { awaited_at, .. } = self {
+            *awaited_at = None;
+        }
+    }
+
+    /// Where the code is that waits, or that has made what is waited for.
+    pub(super) fn place(&self) -> WaitPlace {
+        match *self {
+            Self::Primitive { awaited_at: Some(at), .. } => WaitPlace::Awaited(at),
+            Self::Primitive { made_at: Some(at), .. } => WaitPlace::Made(at),
+            _ => WaitPlace::Unknown,
         }
     }
 
@@ -151,6 +176,25 @@ impl Wait {
     }
 }
 
+/// A place in the source that helps to find a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum WaitPlace {
+    Unknown,
+    Made(&'static Location<'static>),
+    Awaited(&'static Location<'static>),
+}
+
+/// With a space before it.
+impl fmt::Display for WaitPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown => Ok(()),
+            Self::Made(at) => write!(f, " made at {}", Place(at)),
+            Self::Awaited(at) => write!(f, " awaited at {}", Place(at)),
+        }
+    }
+}
+
 /// A number in the place of an address, which would be of use to an attacker.
 pub(super) fn number(address: usize) -> u32 {
     static STATE: OnceLock<RandomState> = OnceLock::new();
@@ -173,8 +217,12 @@ impl fmt::Display for Wait {
                     None => Ok(()),
                 }
             }
-            Self::Primitive { kind, number, made_at, holder, permits, forgotten } => {
-                write!(f, "{kind} (#{number:08x})")?;
+            Self::Primitive { kind, number, made_at, awaited_at, holder, permits, forgotten } => {
+                write!(f, "{kind} (#{number:08x}")?;
+                if let Some(place) = awaited_at {
+                    write!(f, ", awaited at {}", Place(place))?;
+                }
+                f.write_str(")")?;
                 if let Some(made_at) = made_at {
                     write!(f, " made at {}", Place(made_at))?;
                 }
@@ -218,6 +266,7 @@ mod tests {
             kind,
             number,
             made_at: None,
+            awaited_at: None,
             holder: Some(id).filter(|_| permits.is_none()),
             permits,
             forgotten,

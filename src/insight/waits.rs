@@ -58,10 +58,13 @@ pub(super) fn complete(
     }
 }
 
+/// What a task waits for that has to write.
+pub(super) const WRITABLE: &str = "writable";
+
 pub(super) fn event(ready: Ready) -> &'static str {
     match (ready.is_readable(), ready.is_writable()) {
         (true, false) => "readable",
-        (false, true) => "writable",
+        (false, true) => WRITABLE,
         (true, true) => "readable or writable",
         (false, false) if ready.is_priority() => "urgent data",
         (false, false) => "an error",

@@ -2,8 +2,9 @@
 
 use super::facts::WorkerFacts;
 use crate::engine::task::RunningTask;
-use crate::engine::task::current::NamedTask;
 use crate::impls::impl_display;
+use crate::insight::blocked_call::{BlockedCall, Doing};
+use crate::insight::description::DescribedTask;
 use crate::runtime::ThreadActivity;
 use std::fmt;
 use std::sync::Arc;
@@ -19,6 +20,8 @@ pub struct WorkerInfo {
     pub(super) task_name: Option<Arc<str>>,
     pub(super) poll_duration: Duration,
     pub(super) activity: Option<ThreadActivity>,
+    /// The addresses on the stack of its thread, if it is in a system call for long.
+    pub(super) stack: Vec<usize>,
 }
 
 /// What a worker does.
@@ -47,7 +50,7 @@ impl WorkerState {
 
 impl WorkerInfo {
     pub(super) fn of(facts: WorkerFacts) -> Self {
-        let WorkerFacts { index, entry, time, activity } = facts;
+        let WorkerFacts { index, entry, time, activity, stack } = facts;
         let state = if entry.is_blocked_in_place {
             WorkerState::BlockedInPlace
         } else if entry.rests {
@@ -67,6 +70,7 @@ impl WorkerInfo {
             task_name: None,
             poll_duration: time,
             activity,
+            stack,
         }
     }
 
@@ -106,19 +110,25 @@ impl WorkerInfo {
     pub fn activity(&self) -> Option<&ThreadActivity> {
         self.activity.as_ref()
     }
+
+    /// Returns the function of the program in which it does so, if that is known. The first call for a stack
+    /// may wait for half a second, and a later one may know what the first one did not.
+    pub fn call(&self) -> Option<BlockedCall> {
+        BlockedCall::named(&self.stack)
+    }
 }
 
 impl fmt::Display for WorkerInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "worker {}: {}, {} polls", self.index, self.state, self.polls)?;
         if let Some(task) = self.task {
-            write!(f, ", {}", NamedTask(task, self.task_name()))?;
+            write!(f, ", {}", DescribedTask::running(task, self.task_name()))?;
         }
         if !self.poll_duration.is_zero() {
             write!(f, ", for {} ms", self.poll_duration.as_millis())?;
         }
         match &self.activity {
-            Some(activity) => write!(f, ": {activity}"),
+            Some(activity) => write!(f, ": {}", Doing(activity, self.call().as_ref())),
             None => Ok(()),
         }
     }

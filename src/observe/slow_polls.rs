@@ -15,8 +15,8 @@ use crate::engine::scheduler::WorkerEntry;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, clock};
 use crate::engine::wakers;
-pub(crate) use record::KeptPoll;
 use record::Record;
+pub(crate) use record::{KEPT, KeptPoll};
 use std::time::Duration;
 
 /// What a user wants to be called.

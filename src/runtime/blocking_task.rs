@@ -3,6 +3,7 @@
 
 use crate::engine::blocking::{self, Job, SpawnError};
 use crate::engine::ended::ended;
+use crate::engine::scheduler::thread_number;
 use crate::engine::slab::Slab;
 use crate::engine::sync_shim::{Arc, Mutex, clock};
 use crate::engine::task::cell::new_send_task;
@@ -10,6 +11,7 @@ use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner, Sch
 use crate::engine::task::home::Home;
 use crate::engine::task::origin::Origin;
 use crate::engine::task::{JoinHandle, RunningTask, current};
+use std::cell::OnceCell;
 use std::error::Error;
 use std::fmt;
 use std::future::Future;
@@ -70,6 +72,16 @@ pub(crate) struct RunningJob {
     pub(crate) task: RunningTask,
     pub(crate) name: Option<std::sync::Arc<str>>,
     pub(crate) begun: Instant,
+    /// The system's number of the thread.
+    pub(crate) thread: u32,
+}
+
+/// Asks the system once in each thread.
+fn number_of_this_thread() -> u32 {
+    thread_local! {
+        static NUMBER: OnceCell<u32> = const { OnceCell::new() };
+    }
+    NUMBER.with(|number| *number.get_or_init(thread_number))
 }
 
 impl BlockingTasks {
@@ -79,7 +91,7 @@ impl BlockingTasks {
 
     /// Shows the task in the list while `f` runs or cancels it.
     fn list(&self, task: RunningTask, name: Option<std::sync::Arc<str>>, f: impl FnOnce()) {
-        let job = RunningJob { task, name, begun: clock::now() };
+        let job = RunningJob { task, name, begun: clock::now(), thread: number_of_this_thread() };
         let key = self.running.lock().insert(job);
         f();
         self.running.lock().remove(key);

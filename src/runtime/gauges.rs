@@ -126,8 +126,7 @@ impl Gauge {
         capacity: Option<usize>,
         made_at: &'static Location<'static>,
     ) -> Self {
-        // Ordering: Relaxed, nothing was written before that is read here.
-        if !cfg!(feature = "insight") || !IS_FOLLOWED.load(Ordering::Relaxed) {
+        if !is_followed() {
             return Self(None);
         }
         Self::followed(measured, capacity, made_at)
@@ -207,9 +206,16 @@ impl Gauge {
     }
 }
 
+/// Whether there is a page, or has been one.
+#[inline]
+pub(crate) fn is_followed() -> bool {
+    // Ordering: Relaxed, nothing was written before that is read then.
+    cfg!(feature = "insight") && IS_FOLLOWED.load(Ordering::Relaxed)
+}
+
 /// From now on the channels and sets that the program makes have numbers.
 pub(crate) fn follow_gauges() {
-    // Ordering: Relaxed, see `Gauge::new`.
+    // Ordering: Relaxed, see `is_followed`.
     IS_FOLLOWED.store(true, Ordering::Relaxed);
 }
 

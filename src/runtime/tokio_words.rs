@@ -12,7 +12,7 @@ use std::sync::Once;
 use std::time::Duration;
 
 /// Whether the program uses this crate under tokio's name.
-const IS_TOKIO: bool = cfg!(feature = "tokio-name");
+pub(crate) const IS_TOKIO: bool = cfg!(feature = "tokio-name");
 
 /// The period at which tokio's timers fire, for its name: programs count on it that a sleep of no time lets
 /// other tasks run, and that a loop around it does not keep a processor busy. liten's own timers are exact.

@@ -10,6 +10,7 @@
 //! future that is polled before the rounds reach it sees that its generation is over, and leaves the list by
 //! itself.
 
+use super::await_place::awaited_here;
 use crate::engine::task::budget;
 use crate::engine::task::waker::set_note;
 use crate::engine::wakers::{self, Locked, Place, WaitList};
@@ -71,9 +72,12 @@ impl Barrier {
     /// # Cancel safety
     ///
     /// Not cancel safe: a future that was polled and then dropped still counts as arrived.
-    pub async fn wait(&self) -> BarrierWaitResult {
-        let at = At::OnTheWay;
-        BarrierWaitResult(Waiting { barrier: self, place: Place::new(0), at }.await)
+    #[track_caller]
+    pub fn wait(&self) -> impl Future<Output = BarrierWaitResult> {
+        awaited_here(async move {
+            let at = At::OnTheWay;
+            BarrierWaitResult(Waiting { barrier: self, place: Place::new(0), at }.await)
+        })
     }
 
     /// Wakes the futures of all generations before `now`.

@@ -6,6 +6,7 @@ mod mapped;
 pub use self::guard::{MutexGuard, OwnedMutexGuard};
 pub use self::mapped::{MappedMutexGuard, OwnedMappedMutexGuard};
 
+use super::await_place::awaited_here;
 use super::guarded::{Guarded, Held, One};
 use super::try_lock_error::TryLockError;
 use crate::engine::sync_shim::const_fn;
@@ -117,8 +118,9 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// A future that is dropped loses its place among those that wait. If it had just been given the lock,
     /// the lock goes to the next future.
-    pub async fn lock(&self) -> MutexGuard<'_, T> {
-        MutexGuard::new(Held::all(self).await)
+    #[track_caller]
+    pub fn lock(&self) -> impl Future<Output = MutexGuard<'_, T>> {
+        awaited_here(async move { MutexGuard::new(Held::all(self).await) })
     }
 
     /// As [`lock`](Self::lock), but the guard keeps the mutex alive and borrows nothing.
@@ -140,8 +142,9 @@ impl<T: ?Sized> Mutex<T> {
     /// assert_eq!(*lock.lock().await, 2);
     /// # });
     /// ```
-    pub async fn lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
-        OwnedMutexGuard::new(Held::all(self).await)
+    #[track_caller]
+    pub fn lock_owned(self: Arc<Self>) -> impl Future<Output = OwnedMutexGuard<T>> {
+        awaited_here(async move { OwnedMutexGuard::new(Held::all(self).await) })
     }
 
     /// Blocks the thread until it has the lock; for threads that run no tasks, and for `spawn_blocking`.

@@ -49,6 +49,7 @@ use crate::impls::{impl_default, impl_unwind_safe};
 use crate::primitive_kind::PrimitiveKind;
 use crate::runtime::context;
 use std::fmt;
+use std::panic::Location;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -204,8 +205,15 @@ impl Notify {
     // Inlined, as what it calls, so that the future is made where it stays. Where it is made and then
     // moved, the move waits for what was just written: 4 ns of each turn of a `select!` loop.
     #[inline]
+    #[track_caller]
     pub fn notified(&self) -> Notified<'_> {
-        Notified::new(self)
+        Notified::new(self, Some(Location::caller()))
+    }
+
+    /// As [`notified`](Self::notified), for a future inside of one that has the place of the caller.
+    #[inline]
+    pub(super) fn notified_inside(&self) -> Notified<'_> {
+        Notified::new(self, None)
     }
 
     /// As [`notified`](Self::notified), with a future that borrows nothing and so may go to another task.
@@ -227,8 +235,9 @@ impl Notify {
     /// task.await.unwrap();
     /// # });
     /// ```
+    #[track_caller]
     pub fn notified_owned(self: Arc<Self>) -> OwnedNotified {
-        OwnedNotified::new(self)
+        OwnedNotified::new(self, Some(Location::caller()))
     }
 
     /// Notifies the future that has waited longest, or leaves a permit if none waits.

@@ -16,6 +16,7 @@
 //! `const_new_with` needs, and each cell would be larger by the lock's state.
 #![allow(unsafe_code)]
 
+use super::await_place::awaited_at;
 use super::{Semaphore, SemaphorePermit, TryAcquireError};
 use crate::engine::sync_shim::const_fn;
 use crate::impls::{impl_debug, impl_default, impl_display};
@@ -24,6 +25,7 @@ use std::convert::Infallible;
 use std::error::Error;
 use std::fmt;
 use std::future::Future;
+use std::panic::Location;
 
 /// A value that is made once, by whichever task needs it first, while the others wait.
 ///
@@ -155,14 +157,18 @@ impl<T> OnceCell<T> {
     /// # Deadlock
     ///
     /// If `f` waits for the same cell, it waits for itself, and never ends.
-    pub async fn get_or_init<F, Fut>(&self, f: F) -> &T
+    #[track_caller]
+    pub fn get_or_init<F, Fut>(&self, f: F) -> impl Future<Output = &T>
     where
         F: FnOnce() -> Fut,
         Fut: Future<Output = T>,
     {
-        match self.get_or_try_init(|| async { Ok::<T, Infallible>(f().await) }).await {
-            Ok(value) => value,
-            Err(never) => match never {},
+        let place = Location::caller();
+        async move {
+            match self.make(place, || async { Ok::<T, Infallible>(f().await) }).await {
+                Ok(value) => value,
+                Err(never) => match never {},
+            }
         }
     }
 
@@ -190,7 +196,17 @@ impl<T> OnceCell<T> {
     /// assert_eq!(parse("never looked at").await, Ok(&7));
     /// # });
     /// ```
-    pub async fn get_or_try_init<E, F, Fut>(&self, f: F) -> Result<&T, E>
+    #[track_caller]
+    pub fn get_or_try_init<E, F, Fut>(&self, f: F) -> impl Future<Output = Result<&T, E>>
+    where
+        F: FnOnce() -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+    {
+        self.make(Location::caller(), f)
+    }
+
+    /// As [`get_or_try_init`](Self::get_or_try_init), called at `place`.
+    async fn make<E, F, Fut>(&self, place: &'static Location<'static>, f: F) -> Result<&T, E>
     where
         F: FnOnce() -> Fut,
         Fut: Future<Output = Result<T, E>>,
@@ -198,7 +214,8 @@ impl<T> OnceCell<T> {
         if let Some(value) = self.get() {
             return Ok(value);
         }
-        match self.making.acquire().await {
+        // What `f` waits for has places of its own.
+        match awaited_at(place, self.making.acquire()).await {
             Ok(permit) => {
                 let value = f().await?;
                 Ok(self.fill(value, permit))

@@ -49,6 +49,7 @@ pub mod error;
 
 use self::cell::{ReceiveHalf, SendHalf};
 use self::error::{RecvError, TryRecvError};
+use super::await_place::note_place;
 use crate::engine::task::budget;
 use crate::engine::task::waker::set_note;
 use crate::engine::tokio_note::noted;
@@ -71,6 +72,7 @@ use std::task::{Context, Poll};
 /// # });
 /// ```
 #[must_use]
+#[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     let (sender, receiver) = cell::halves();
     (Sender { half: sender }, Receiver { half: Some(receiver) })
@@ -350,8 +352,10 @@ impl<T> Future for Receiver<T> {
             match slot.take_if(|half| !waits(half)) {
                 Some(half) => Poll::Ready(half.finish().ok_or(RecvError(()))),
                 None => {
-                    let channel = slot.as_ref().map_or(std::ptr::null(), ReceiveHalf::address);
-                    set_note(cx.waker(), PrimitiveKind::Oneshot, channel);
+                    if let Some(half) = slot {
+                        set_note(cx.waker(), PrimitiveKind::Oneshot, half.address());
+                        note_place(cx.waker(), half.made_at());
+                    }
                     Poll::Pending
                 }
             }

@@ -8,6 +8,7 @@ pub use self::write::{
     OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard, RwLockMappedWriteGuard, RwLockWriteGuard,
 };
 
+use super::await_place::awaited_here;
 use super::guarded::{Guarded, Held};
 use super::try_lock_error::TryLockError;
 use crate::engine::sync_shim::const_fn;
@@ -123,8 +124,9 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// A future that is dropped loses its place among those that wait. If it had just been given the lock,
     /// the lock goes to the next future.
-    pub async fn read(&self) -> RwLockReadGuard<'_, T> {
-        RwLockReadGuard::new(Held::one(self).await.shared().narrow())
+    #[track_caller]
+    pub fn read(&self) -> impl Future<Output = RwLockReadGuard<'_, T>> {
+        awaited_here(async move { RwLockReadGuard::new(Held::one(self).await.shared().narrow()) })
     }
 
     /// Waits until the data can be changed; the guard that it returns unlocks when it is dropped.
@@ -132,8 +134,11 @@ impl<T: ?Sized> RwLock<T> {
     /// # Cancel safety
     ///
     /// As [`read`](Self::read).
-    pub async fn write(&self) -> RwLockWriteGuard<'_, T> {
-        RwLockWriteGuard::new(Held::all(self).await.exclusive().narrow())
+    #[track_caller]
+    pub fn write(&self) -> impl Future<Output = RwLockWriteGuard<'_, T>> {
+        awaited_here(
+            async move { RwLockWriteGuard::new(Held::all(self).await.exclusive().narrow()) },
+        )
     }
 
     /// As [`read`](Self::read), but the guard keeps the lock alive and borrows nothing.
@@ -154,8 +159,9 @@ impl<T: ?Sized> RwLock<T> {
     /// liten::spawn(async move { assert_eq!(*guard, 7) }).await.unwrap();
     /// # });
     /// ```
-    pub async fn read_owned(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
-        OwnedRwLockReadGuard::new(Held::one(self).await.shared())
+    #[track_caller]
+    pub fn read_owned(self: Arc<Self>) -> impl Future<Output = OwnedRwLockReadGuard<T>> {
+        awaited_here(async move { OwnedRwLockReadGuard::new(Held::one(self).await.shared()) })
     }
 
     /// As [`write`](Self::write), but the guard keeps the lock alive and borrows nothing.
@@ -163,8 +169,9 @@ impl<T: ?Sized> RwLock<T> {
     /// # Cancel safety
     ///
     /// As [`read`](Self::read).
-    pub async fn write_owned(self: Arc<Self>) -> OwnedRwLockWriteGuard<T> {
-        OwnedRwLockWriteGuard::new(Held::all(self).await.exclusive())
+    #[track_caller]
+    pub fn write_owned(self: Arc<Self>) -> impl Future<Output = OwnedRwLockWriteGuard<T>> {
+        awaited_here(async move { OwnedRwLockWriteGuard::new(Held::all(self).await.exclusive()) })
     }
 
     /// Blocks the thread until the data can be read; for threads that run no tasks, and for

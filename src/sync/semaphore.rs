@@ -4,6 +4,7 @@ mod permit;
 
 pub use self::permit::{OwnedSemaphorePermit, SemaphorePermit};
 
+use super::await_place::awaited_here;
 use super::permits::{Closed, Owner, Permits, Refusal};
 use crate::engine::sync_shim::const_fn;
 use crate::engine::tokio_note::{NOTE, noted};
@@ -162,9 +163,12 @@ impl Semaphore {
     /// assert_eq!(semaphore.available_permits(), 2);
     /// # });
     /// ```
-    pub async fn acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
-        self.permits.acquire(1).await?;
-        Ok(SemaphorePermit::new(self, 1))
+    #[track_caller]
+    pub fn acquire(&self) -> impl Future<Output = Result<SemaphorePermit<'_>, AcquireError>> {
+        awaited_here(async move {
+            self.permits.acquire(1).await?;
+            Ok(SemaphorePermit::new(self, 1))
+        })
     }
 
     /// Waits for `n` permits.
@@ -176,9 +180,15 @@ impl Semaphore {
     /// # Errors
     ///
     /// [`AcquireError`] if the semaphore is closed.
-    pub async fn acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
-        self.permits.acquire(n as usize).await?;
-        Ok(SemaphorePermit::new(self, n as usize))
+    #[track_caller]
+    pub fn acquire_many(
+        &self,
+        n: u32,
+    ) -> impl Future<Output = Result<SemaphorePermit<'_>, AcquireError>> {
+        awaited_here(async move {
+            self.permits.acquire(n as usize).await?;
+            Ok(SemaphorePermit::new(self, n as usize))
+        })
     }
 
     /// Takes a permit if one is available.
@@ -237,9 +247,14 @@ impl Semaphore {
     /// # Errors
     ///
     /// [`AcquireError`] if the semaphore is closed.
-    pub async fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
-        self.permits.acquire(1).await?;
-        Ok(OwnedSemaphorePermit::new(self, 1))
+    #[track_caller]
+    pub fn acquire_owned(
+        self: Arc<Self>,
+    ) -> impl Future<Output = Result<OwnedSemaphorePermit, AcquireError>> {
+        awaited_here(async move {
+            self.permits.acquire(1).await?;
+            Ok(OwnedSemaphorePermit::new(self, 1))
+        })
     }
 
     /// As [`acquire_many`](Self::acquire_many), but the permit keeps the semaphore alive and borrows nothing.
@@ -251,12 +266,15 @@ impl Semaphore {
     /// # Errors
     ///
     /// [`AcquireError`] if the semaphore is closed.
-    pub async fn acquire_many_owned(
+    #[track_caller]
+    pub fn acquire_many_owned(
         self: Arc<Self>,
         n: u32,
-    ) -> Result<OwnedSemaphorePermit, AcquireError> {
-        self.permits.acquire(n as usize).await?;
-        Ok(OwnedSemaphorePermit::new(self, n as usize))
+    ) -> impl Future<Output = Result<OwnedSemaphorePermit, AcquireError>> {
+        awaited_here(async move {
+            self.permits.acquire(n as usize).await?;
+            Ok(OwnedSemaphorePermit::new(self, n as usize))
+        })
     }
 
     /// As [`try_acquire`](Self::try_acquire), but the permit keeps the semaphore alive and borrows nothing.

@@ -4,6 +4,7 @@
 //! before it notifies.
 
 use super::Notify;
+use super::await_place::awaited_here;
 use crate::engine::sync_shim::const_fn;
 use crate::impls::{impl_debug, impl_default, impl_display};
 use std::error::Error;
@@ -124,15 +125,18 @@ impl<T> SetOnce<T> {
     /// # Cancel safety
     ///
     /// Cancel safe: dropping the future loses nothing.
-    pub async fn wait(&self) -> &T {
-        loop {
-            // Made before the look at the value: a `set` that comes after the look notifies it.
-            let set = self.set.notified();
-            if let Some(value) = self.get() {
-                return value;
+    #[track_caller]
+    pub fn wait(&self) -> impl Future<Output = &T> {
+        awaited_here(async move {
+            loop {
+                // Made before the look at the value: a `set` that comes after the look notifies it.
+                let set = self.set.notified_inside();
+                if let Some(value) = self.get() {
+                    return value;
+                }
+                set.await;
             }
-            set.await;
-        }
+        })
     }
 }
 

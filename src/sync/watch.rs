@@ -91,6 +91,7 @@ pub use self::receiver::{Receiver, Ref};
 
 use self::error::SendError;
 use super::Notify;
+use super::await_place::awaited_here;
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, RwLock, RwLockReadGuard, read_or_overtake};
 use crate::engine::task::budget;
@@ -410,18 +411,22 @@ impl<T> Sender<T> {
     /// assert_eq!(work.await.unwrap(), "given up");
     /// # });
     /// ```
-    pub async fn closed(&self) {
-        budget::within(async {
-            loop {
-                // Made before the look at the count: a receiver that is dropped after the look notifies it.
-                let unwatched = self.shared.unwatched.notified();
-                if self.is_closed() {
-                    return;
+    #[track_caller]
+    pub fn closed(&self) -> impl Future<Output = ()> {
+        awaited_here(async move {
+            budget::within(async {
+                loop {
+                    // Made before the look at the count: a receiver that is dropped after the look
+                    // notifies it.
+                    let unwatched = self.shared.unwatched.notified_inside();
+                    if self.is_closed() {
+                        return;
+                    }
+                    unwatched.await;
                 }
-                unwatched.await;
-            }
+            })
+            .await;
         })
-        .await;
     }
 
     /// Returns a new receiver, which counts the present value as seen.

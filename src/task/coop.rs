@@ -217,8 +217,7 @@ mod tests {
     use super::{consume_budget, cooperative, has_budget_remaining, poll_proceed, unconstrained};
     use crate::engine::task::TaskId;
     use crate::engine::task::budget::INITIAL;
-    use crate::engine::task::current;
-    use crate::engine::task::waker::tests::of_a_task;
+    use crate::engine::task::waker::tests::{enter_poll, of_a_task};
     use std::cell::Cell;
     use std::pin::pin;
     use std::task::{Context, Poll};
@@ -229,7 +228,7 @@ mod tests {
         let mut cx = Context::from_waker(&waker);
         let mut future = pin!(future);
         for polls in 1.. {
-            let entered = current::enter(waker.data(), TaskId::next(), INITIAL);
+            let entered = enter_poll(&waker, TaskId::next(), INITIAL);
             match future.as_mut().poll(&mut cx) {
                 Poll::Ready(()) => return polls,
                 Poll::Pending => assert!(entered.has_yielded()),

@@ -45,15 +45,14 @@ mod tests {
     use super::yield_now;
     use crate::engine::task::TaskId;
     use crate::engine::task::budget::INITIAL;
-    use crate::engine::task::current;
-    use crate::engine::task::waker::tests::of_a_task;
+    use crate::engine::task::waker::tests::{enter_poll, of_a_task};
     use crate::engine::wakers::tests::Count;
     use futures_util::stream::{FuturesUnordered, StreamExt};
     use std::pin::{Pin, pin};
     use std::task::{Context, Poll, Waker};
 
     fn poll<F: Future>(future: Pin<&mut F>, waker: &Waker, own: &Waker) -> (Poll<F::Output>, bool) {
-        let entered = current::enter(own.data(), TaskId::next(), INITIAL);
+        let entered = enter_poll(own, TaskId::next(), INITIAL);
         (future.poll(&mut Context::from_waker(waker)), entered.has_yielded())
     }
 

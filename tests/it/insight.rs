@@ -4,6 +4,8 @@
 #[cfg(target_os = "linux")]
 mod activity;
 mod await_trees;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod blocked_calls;
 mod cold;
 mod culprits;
 mod deadlock_graphs;
@@ -14,6 +16,7 @@ mod flight_recorder;
 mod flight_signals;
 mod latencies;
 mod live;
+mod notable;
 mod page;
 mod page_variable;
 mod queues;

@@ -6,3 +6,4 @@ pub(crate) mod loopback;
 pub(crate) mod pool;
 pub(crate) mod probe;
 pub(crate) mod process;
+pub(crate) mod waiting;

@@ -365,23 +365,20 @@ fn the_time_limit_ends_what_waits_and_not_what_is_ready() {
 }
 
 /// The ticks of an interval whose task is busy for 3.5 periods after the first one: for each tick, how many
-/// periods after the start it was planned, and how long after the tick before it came.
-async fn late_ticks(behavior: MissedTickBehavior) -> (Vec<f64>, Vec<Duration>) {
+/// periods after the start it was planned.
+async fn late_ticks(behavior: MissedTickBehavior) -> Vec<f64> {
     let period = 20 * MILLISECOND;
     let mut ticks: Interval = interval(period);
     ticks.set_missed_tick_behavior(behavior);
     let start = ticks.tick().await;
     thread::sleep(period * 7 / 2);
-    let (mut planned, mut gaps, mut last) = (vec![0.0], Vec::new(), start);
+    let mut planned = vec![0.0];
     for _ in 0..6 {
         let due = ticks.tick().await;
-        let now = Instant::now();
-        assert!(now >= due, "a tick came early");
+        assert!(Instant::now() >= due, "a tick came early");
         planned.push((due - start).as_secs_f64() / period.as_secs_f64());
-        gaps.push(now - last);
-        last = now;
     }
-    (planned, gaps)
+    planned
 }
 
 /// The planned moments, if they are multiples of the period.
@@ -396,17 +393,16 @@ fn missed_ticks_come_at_once_or_later_or_not_at_all() {
     guarded(|| {
         let runtime = workers(1);
         // Every tick of the plan comes.
-        let (planned, _) = runtime.block_on(late_ticks(MissedTickBehavior::Burst));
+        let planned = runtime.block_on(late_ticks(MissedTickBehavior::Burst));
         assert_eq!(multiples(&planned), [0, 1, 2, 3, 4, 5, 6]);
         // Some are left out, the others keep to the plan.
-        let (planned, _) = runtime.block_on(late_ticks(MissedTickBehavior::Skip));
+        let planned = runtime.block_on(late_ticks(MissedTickBehavior::Skip));
         let planned = multiples(&planned);
         assert!(planned.windows(2).all(|pair| pair[0] < pair[1]) && planned[2] >= 4, "{planned:?}");
         // The plan is counted anew from the late tick.
-        let (planned, gaps) = runtime.block_on(late_ticks(MissedTickBehavior::Delay));
+        let planned = runtime.block_on(late_ticks(MissedTickBehavior::Delay));
         assert!(planned[2] >= 4.5, "{planned:?}");
-        // A tick taken up to 5 ms late counts as punctual, so two ticks may be closer by that.
-        assert!(gaps[1..].iter().all(|gap| *gap >= 14 * MILLISECOND), "{gaps:?}");
+        assert!(planned.windows(2).all(|pair| pair[1] - pair[0] > 0.999), "{planned:?}");
     });
 }
 
@@ -418,10 +414,10 @@ fn an_interval_begins_when_it_is_told_to() {
             let mut ticks = interval_at(start, 5 * MILLISECOND);
             assert_eq!(ticks.tick().await, start);
             assert!(Instant::now() >= start);
-            ticks.reset_after(20 * MILLISECOND);
             let reset = Instant::now();
+            ticks.reset_after(20 * MILLISECOND);
             ticks.tick().await;
-            assert!(reset.elapsed() >= 19 * MILLISECOND);
+            assert!(reset.elapsed() >= 20 * MILLISECOND);
             ticks.reset_immediately();
             ticks.tick().await;
             let planned: Vec<_> = ticks.take(3).collect().await;

@@ -24,7 +24,7 @@ fn read_without_a_name(most: usize) -> usize {
 /// What a check says that finds `read` to be short.
 fn found(read: fn(usize) -> usize) -> String {
     report(move || {
-        check(50, move |sim| {
+        Check::new().seeds(50).minimise_for(Duration::from_secs(300)).run(move |sim| {
             sim.client("program", move || {
                 let bytes: usize = (0..20).map(|_| read(8)).sum();
                 assert_eq!(bytes, 160, "a read was short");

@@ -231,6 +231,26 @@ fn wakes_and_sleeps_in_any_order_never_hang() {
     sleeper.join().unwrap();
 }
 
+/// Timers in these shards that wait for one moment, and that moment: soon, but not so soon that a thread that
+/// is held up finds that it has come.
+fn soon(
+    driver: &Driver,
+    shards: std::ops::Range<usize>,
+    waker: &Waker,
+) -> (Vec<TimerEntry>, Instant) {
+    let mut length = Duration::from_millis(20);
+    loop {
+        let deadline = Instant::now() + length;
+        let timer = |shard| TimerEntry::new(driver.timers().shard(shard).clone(), deadline);
+        let mut timers: Vec<_> = shards.clone().map(timer).collect();
+        let mut polls = timers.iter_mut().map(|it| it.poll(&mut Context::from_waker(waker)));
+        if polls.all(|polled| polled.is_pending()) {
+            return (timers, deadline);
+        }
+        length *= 2;
+    }
+}
+
 #[test]
 fn an_earlier_deadline_shortens_a_sleep_in_progress() {
     let driver = Driver::new(2).unwrap();
@@ -240,15 +260,13 @@ fn an_earlier_deadline_shortens_a_sleep_in_progress() {
     assert!(far_timer.poll(&mut Context::from_waker(&far_waker)).is_pending());
 
     let sleeper = asleep(&driver, None);
-    let deadline = Instant::now() + Duration::from_millis(20);
     let (near, waker) = Count::new();
-    let mut timer = TimerEntry::new(driver.timers().shard(1).clone(), deadline);
-    assert!(timer.poll(&mut Context::from_waker(&waker)).is_pending());
+    let (mut timers, deadline) = soon(&driver, 1..2, &waker);
     assert!(sleeper.join().unwrap() < TOO_LONG);
 
     turn_until(&driver, || near.get() == 1);
     assert!(Instant::now() >= deadline, "the timer fired early");
-    assert_eq!(timer.poll(&mut Context::from_waker(&waker)), Poll::Ready(Ok(())));
+    assert_eq!(timers[0].poll(&mut Context::from_waker(&waker)), Poll::Ready(Ok(())));
     assert_eq!(far.get(), 0);
 }
 
@@ -270,13 +288,7 @@ fn a_later_deadline_leaves_the_sleeper_alone() {
 fn a_turn_without_sleep_expires_timers_too() {
     let driver = Driver::new(3).unwrap();
     let (count, waker) = Count::new();
-    // Far enough off that nothing is due before all are registered, also on a slow machine.
-    let deadline = Instant::now() + Duration::from_millis(50);
-    let mut timers: Vec<_> =
-        (0..3).map(|i| TimerEntry::new(driver.timers().shard(i).clone(), deadline)).collect();
-    for timer in &mut timers {
-        assert!(timer.poll(&mut Context::from_waker(&waker)).is_pending());
-    }
+    let (_timers, deadline) = soon(&driver, 0..3, &waker);
     let start = Instant::now();
     while count.get() < 3 {
         turn(&driver, Duration::ZERO);

@@ -55,21 +55,21 @@ impl Link {
     /// Leaves a note, or none, in the place of the one that is there. For the owner of the node.
     #[inline]
     pub(crate) fn set_note(&self, note: Option<NonZeroUsize>) {
-        debug_assert!(note.is_none_or(|note| note.get() % 2 == 1));
-        let note = note.map_or(ptr::null_mut(), |note| ptr::without_provenance_mut(note.get()));
         // Ordering: Release pairs with the Acquire in `note`: a thread that finds this note sees that the
         // task was polled, and so does not take it for one that was cold before and after (`State::mark`).
-        self.next.store(note, Ordering::Release);
+        self.next.store(pointer(note), Ordering::Release);
     }
 
-    /// Takes `note` away if it is there. For any thread.
-    pub(crate) fn clear_note(&self, note: NonZeroUsize) {
-        let note = ptr::without_provenance_mut(note.get());
-        // Ordering: Relaxed, the caller publishes it with what it does next. A list's link is never
-        // equal to a note, and so it stays (model `a_note_and_a_link_are_not_mistaken_for_each_other`). Nor
-        // can this overwrite a link that comes at the same time: an exchange that finds the note is the next
-        // change after it, so the link comes later.
-        _ = self.next.compare_exchange(note, ptr::null_mut(), Ordering::Relaxed, Ordering::Relaxed);
+    /// Leaves another note, or none, in the place of `note` if that is there; returns whether it was. For any
+    /// thread.
+    pub(crate) fn replace_note(&self, note: NonZeroUsize, by: Option<NonZeroUsize>) -> bool {
+        let [note, by] = [Some(note), by].map(pointer);
+        // Ordering: Release as in `set_note`; a caller that takes the note away publishes that with what it
+        // does next. A list's link is never equal to a note, and so it stays (model
+        // `a_note_and_a_link_are_not_mistaken_for_each_other`). Nor can this overwrite a link that comes at
+        // the same time: an exchange that finds the note is the next change after it, so the link comes
+        // later. Relaxed on failure, nothing is read then.
+        self.next.compare_exchange(note, by, Ordering::Release, Ordering::Relaxed).is_ok()
     }
 
     /// The note that is there. For any thread.
@@ -78,6 +78,12 @@ impl Link {
         NonZeroUsize::new(self.next.load(Ordering::Acquire).addr())
             .filter(|note| note.get() % 2 == 1)
     }
+}
+
+/// The note as a link has it.
+fn pointer(note: Option<NonZeroUsize>) -> *mut Link {
+    debug_assert!(note.is_none_or(|note| note.get() % 2 == 1));
+    note.map_or(ptr::null_mut(), |note| ptr::without_provenance_mut(note.get()))
 }
 
 /// A value that carries its own [`Link`].

@@ -498,8 +498,10 @@ impl Sleeps {
 
     /// As [`Sleeps::was_busy`], and the thread goes to sleep.
     pub(crate) fn begin(&self, busy_since: Instant, now: Instant) -> u64 {
+        // In this order: a reader that sees that the thread sleeps sees how long it was busy before, too.
+        let busy = self.was_busy(busy_since, now);
         self.parks_unparks.add(1);
-        self.was_busy(busy_since, now)
+        busy
     }
 
     /// The thread has slept; returns when that ended.

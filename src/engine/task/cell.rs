@@ -255,7 +255,8 @@ unsafe fn drop_future<F: Future>(
     id: TaskId,
 ) -> Result<(), Payload> {
     let dropped = catch_unwind(AssertUnwindSafe(|| {
-        let _entered = current::enter(data, id, budget::INITIAL);
+        // SAFETY: the caller's task is not over.
+        let _entered = unsafe { current::enter(data, id, budget::INITIAL) };
         // SAFETY: the caller owns the stage; whatever happens, `Empty` is written over it below without
         // another drop.
         unsafe { ptr::drop_in_place(stage) };
@@ -277,7 +278,8 @@ unsafe fn poll<F: Future, N>(header: NonNull<Header>, table: &'static RawWakerVT
     let waker = unsafe { waker::borrowed(data, table) };
     let mut output = Poll::Pending;
     // One guard and one entry for the poll and, after the last one, for the future's destructor.
-    let entered = current::enter(data, id, budget::INITIAL);
+    // SAFETY: as for the waker.
+    let entered = unsafe { current::enter(data, id, budget::INITIAL) };
     // SAFETY: until it is forgotten the future in the stage is polled, and nothing else.
     let unwinding = unsafe { DropUnwinding::<F, N>::new(header) };
     let polled = catch_unwind(AssertUnwindSafe(|| {

@@ -4,14 +4,15 @@
 //! destructor and its initial value is a constant, so there is neither a lazy-initialisation check nor an
 //! access that fails while the thread ends.
 //!
-//! The task is known by the data pointer of its waker. It is compared and never followed. That is what
-//! makes `waker::yield_to` right under executors that are not ours: a combinator with wakers of its own
-//! (`FuturesUnordered`), or a foreign `block_on` inside the poll, passes another waker, and that one gets
-//! an ordinary wake. A foreign waker that was made of the task's may have the same data pointer: so the table
-//! of its functions is compared too. All tasks share that table; the waker of a traced poll has another one,
-//! and gets an ordinary wake, too. Rejected: a flag "inside a task" alone, which leaves a child of
-//! `FuturesUnordered` unqueued, so that the task is requeued and the child sleeps on; and `Waker::will_wake`
-//! against a stored `Waker`, which costs a reference or an unsafe borrow per poll.
+//! The task is known by the data pointer of its waker. It is compared, and followed by
+//! [`place_of_poll`](super::waker::place_of_poll) alone. That is what makes `waker::yield_to` right under
+//! executors that are not ours: a combinator with wakers of its own (`FuturesUnordered`), or a foreign
+//! `block_on` inside the poll, passes another waker, and that one gets an ordinary wake. A foreign waker that
+//! was made of the task's may have the same data pointer: so the table of its functions is compared too. All
+//! tasks share that table; the waker of a traced poll has another one, and gets an ordinary wake, too.
+//! Rejected: a flag "inside a task" alone, which leaves a child of `FuturesUnordered` unqueued, so that the
+//! task is requeued and the child sleeps on; and `Waker::will_wake` against a stored `Waker`, which costs a
+//! reference or an unsafe borrow per poll.
 //!
 //! [`enter`] nests: an executor that polls our tasks inside one of our polls (`LocalExecutor`) hides the
 //! outer task until its own poll is over.
@@ -68,8 +69,12 @@ struct Current {
 
 /// Begins a poll of the task `id`, whose wakers carry `data`, with a budget of `budget` operations. The poll
 /// ends when the result is dropped.
+///
+/// # Safety
+///
+/// `data` is the header of a task that lives until then.
 #[inline]
-pub(crate) fn enter(data: *const (), id: TaskId, budget: u8) -> Entered {
+pub(super) unsafe fn enter(data: *const (), id: TaskId, budget: u8) -> Entered {
     debug_assert!(!data.is_null(), "null stands for no task");
     CURRENT.with(|current| Entered {
         task: current.task.replace(data),
@@ -127,6 +132,11 @@ impl Drop for Entered {
             current.id.set(self.id);
         });
     }
+}
+
+/// The data pointer of the task that this thread is polling, as `enter` was given it; or null.
+pub(super) fn polled() -> *const () {
+    CURRENT.with(|current| current.task.get())
 }
 
 /// The id of the task that this thread is polling.

@@ -11,8 +11,11 @@ use super::header::TaskRef;
 use super::origin::TaskId;
 use super::traced;
 use super::waiting::{Note, Wait};
+use crate::engine::queue::wake_channel::Link;
 use crate::primitive_kind::PrimitiveKind;
 use std::mem::ManuallyDrop;
+use std::num::{NonZeroU16, NonZeroUsize};
+use std::panic::Location;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
 /// One table for all types of tasks, so that two wakers of one task compare equal, unless one of them is the
@@ -82,12 +85,20 @@ pub(crate) fn set_note<T: ?Sized>(waker: &Waker, kind: PrimitiveKind, thing: *co
 
 /// The note that the task which this thread polls has set last in this poll, if `waker` is its own.
 pub(crate) fn note_of_poll(waker: &Waker) -> Option<Note> {
-    if !(is_task(waker) && current::is_polled(waker.data())) {
-        return None;
-    }
-    // SAFETY: the waker keeps the task alive.
-    let task = unsafe { TaskRef::from_raw(waker.data()) };
-    task.header().link.note().map(Note::from_word)
+    with_own_link(waker, |link| link.note().map(Note::from_word))?
+}
+
+/// Adds to the note that the task has set last in this poll, if `waker` is its own, the number of a place in
+/// the source.
+///
+/// To be called in the poll of the future that has set the note. To take the waker from where the note says
+/// is up to that future, so no [`clear_note`] comes in between. If one did, it would not be undone here.
+pub(crate) fn set_place(waker: &Waker, place: NonZeroU16) {
+    with_own_link(waker, |link| {
+        if let Some(note) = link.note() {
+            link.replace_note(note, Some(Note::from_word(note).at(Some(place)).to_word()));
+        }
+    });
 }
 
 /// As [`set_note`], for a task that waits for the end of another one.
@@ -99,12 +110,19 @@ pub(super) fn set_join_note(waker: &Waker, task: TaskId) {
 // A call: in line it made polls so large that the compiler put less of the worker's loop in line.
 #[inline(never)]
 fn set(waker: &Waker, wait: Wait, number: u64) {
-    if is_task(waker) && current::is_polled(waker.data()) {
-        // SAFETY: the waker keeps the task alive.
-        let task = unsafe { TaskRef::from_raw(waker.data()) };
-        // The link is this thread's, because it polls the task.
-        task.header().link.set_note(Note::new(wait, number).map(Note::to_word));
+    with_own_link(waker, |link| link.set_note(Note::new(wait, number).map(Note::to_word)));
+}
+
+/// Calls `with` with the link of the task that this thread polls, if `waker` is its own. The link is this
+/// thread's, because it polls the task.
+#[inline]
+fn with_own_link<R>(waker: &Waker, with: impl FnOnce(&Link) -> R) -> Option<R> {
+    if !(is_task(waker) && current::is_polled(waker.data())) {
+        return None;
     }
+    // SAFETY: the waker keeps the task alive.
+    let task = unsafe { TaskRef::from_raw(waker.data()) };
+    Some(with(&task.header().link))
 }
 
 /// To be called before a waker, which was stored where its task waits for `thing`, is taken from there
@@ -123,11 +141,25 @@ fn clear(waker: &Waker, wait: Wait, number: u64) {
     if let Some(note) = Note::new(wait, number).filter(|_| is_task(waker)) {
         // SAFETY: the waker keeps the task alive.
         let task = unsafe { TaskRef::from_raw(waker.data()) };
-        let (link, note) = (&task.header().link, note.to_word());
-        if link.note() == Some(note) {
-            link.clear_note(note);
+        let link = &task.header().link;
+        let is_it = |found: &NonZeroUsize| Note::from_word(*found).at(None) == note;
+        while let Some(found) = link.note().filter(is_it) {
+            if link.replace_note(found, None) {
+                break;
+            }
         }
     }
+}
+
+/// Where the task was spawned that this thread is polling. Allocates nothing.
+pub(crate) fn place_of_poll() -> Option<&'static Location<'static>> {
+    let data = current::polled();
+    if data.is_null() {
+        return None;
+    }
+    // SAFETY: `enter` was given the header of a task that lives until the poll is over.
+    let task = unsafe { TaskRef::from_raw(data) };
+    Some(task.header().identity().spawned_at())
 }
 
 /// The task that `waker` wakes, if it is a task of ours.
@@ -230,9 +262,16 @@ pub(crate) mod tests {
         assert!(Waker::clone(&traced).will_wake(&waker));
     }
 
+    /// Begins a poll of the task of `waker`, which lives until the end of the test, by a number of its own.
+    pub(crate) fn enter_poll(waker: &Waker, id: TaskId, budget: u8) -> current::Entered {
+        assert!(super::is_task(waker));
+        // SAFETY: the data is a task's, which lives as long as `waker`.
+        unsafe { current::enter(waker.data(), id, budget) }
+    }
+
     /// Calls `f` as the poll of a task; returns what it does, and whether the task has yielded.
-    fn enter<R>(data: *const (), id: TaskId, budget: u8, f: impl FnOnce() -> R) -> (R, bool) {
-        let entered = current::enter(data, id, budget);
+    fn enter<R>(waker: &Waker, id: TaskId, budget: u8, f: impl FnOnce() -> R) -> (R, bool) {
+        let entered = enter_poll(waker, id, budget);
         (f(), entered.has_yielded())
     }
 
@@ -241,9 +280,9 @@ pub(crate) mod tests {
         let waker = of_a_task();
         let (outer, inner) = (TaskId::next(), TaskId::next());
         assert_eq!(id(), None);
-        enter(waker.data(), outer, 1, || {
+        enter(&waker, outer, 1, || {
             assert_eq!(id(), Some(outer));
-            enter(waker.data(), inner, 1, || assert_eq!(id(), Some(inner)));
+            enter(&waker, inner, 1, || assert_eq!(id(), Some(inner)));
             assert_eq!(id(), Some(outer));
         });
         assert_eq!(id(), None);
@@ -252,16 +291,16 @@ pub(crate) mod tests {
     #[test]
     fn the_own_waker_sets_the_flag() {
         let waker = of_a_task();
-        let result = enter(waker.data(), TaskId::next(), 1, || yield_to(&waker.clone()));
+        let result = enter(&waker, TaskId::next(), 1, || yield_to(&waker.clone()));
         assert_eq!(result, (true, true));
-        let ((), yielded) = enter(waker.data(), TaskId::next(), 1, || ());
+        let ((), yielded) = enter(&waker, TaskId::next(), 1, || ());
         assert!(!yielded, "a flag must not reach the next poll");
     }
 
     #[test]
     fn another_waker_is_woken_and_sets_no_flag() {
         let (own, (count, foreign)) = (of_a_task(), Count::new());
-        let result = enter(own.data(), TaskId::next(), 1, || yield_to(&foreign));
+        let result = enter(&own, TaskId::next(), 1, || yield_to(&foreign));
         assert_eq!(result, (false, false));
         assert_eq!(count.get(), 1);
     }
@@ -273,20 +312,20 @@ pub(crate) mod tests {
         assert_eq!(count.get(), 1);
         // Its data pointer is null, and null also stands for "no task".
         yield_to(Waker::noop());
-        let ((), yielded) = enter(waker.data(), TaskId::next(), 1, || ());
+        let ((), yielded) = enter(&of_a_task(), TaskId::next(), 1, || ());
         assert!(!yielded);
     }
 
     #[test]
     fn the_flag_of_an_inner_task_is_not_the_outer_ones() {
         let (outer, inner) = (of_a_task(), of_a_task());
-        let ((own, first), second) = enter(outer.data(), TaskId::next(), 1, || {
-            enter(inner.data(), TaskId::next(), 1, || yield_to(&inner))
+        let ((own, first), second) = enter(&outer, TaskId::next(), 1, || {
+            enter(&inner, TaskId::next(), 1, || yield_to(&inner))
         });
         assert_eq!((own, first, second), (true, true, false));
-        let ((_, first), second) = enter(outer.data(), TaskId::next(), 1, || {
+        let ((_, first), second) = enter(&outer, TaskId::next(), 1, || {
             yield_to(&outer);
-            enter(inner.data(), TaskId::next(), 1, || ())
+            enter(&inner, TaskId::next(), 1, || ())
         });
         assert_eq!((first, second), (false, true));
     }
@@ -294,7 +333,7 @@ pub(crate) mod tests {
     #[test]
     fn blocking_work_is_outside_its_task_but_has_its_id() {
         let (waker, task) = (of_a_task(), TaskId::next());
-        let ((), yielded) = enter(waker.data(), task, 1, || {
+        let ((), yielded) = enter(&waker, task, 1, || {
             outside(|| {
                 yield_to(&waker);
                 assert_eq!(id(), Some(task));
@@ -302,7 +341,7 @@ pub(crate) mod tests {
             assert_eq!(id(), Some(task));
         });
         assert!(!yielded, "woken");
-        let ((), yielded) = enter(waker.data(), task, 1, || {
+        let ((), yielded) = enter(&waker, task, 1, || {
             outside(|| ());
             yield_to(&waker);
         });
@@ -313,9 +352,9 @@ pub(crate) mod tests {
     fn a_panic_puts_everything_back() {
         let waker = of_a_task();
         let outer = TaskId::next();
-        let ((), yielded) = enter(waker.data(), outer, 1, || {
+        let ((), yielded) = enter(&waker, outer, 1, || {
             let poll = AssertUnwindSafe(|| {
-                enter(waker.data(), TaskId::next(), 1, || {
+                enter(&waker, TaskId::next(), 1, || {
                     yield_to(&waker);
                     panic!("in the poll")
                 })

@@ -13,11 +13,22 @@ const LEFT_OUT: &str = "…";
 
 /// One function on the way from the task to the place where it waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Frame {
+pub(in crate::insight) struct Frame {
     /// The name that the compiler gives it.
     pub(super) function: String,
     pub(super) file: Option<String>,
     pub(super) line: Option<u32>,
+}
+
+/// Whose a function is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::insight) enum Owner {
+    /// std's, the runtime's, or one of C.
+    System,
+    Library,
+    Program,
+    /// The program's or a library's.
+    Unknown,
 }
 
 /// The frames of the task, from its own future to the one that waits; without what polls them in between.
@@ -62,6 +73,20 @@ impl fmt::Display for Frame {
 }
 
 impl Frame {
+    #[cfg(test)]
+    pub(in crate::insight) fn new(function: &str, file: Option<&str>, line: Option<u32>) -> Self {
+        Self { function: function.to_owned(), file: file.map(str::to_owned), line }
+    }
+
+    /// Stands for a function whose name is not known.
+    pub(super) fn unnamed() -> Self {
+        Self { function: String::new(), file: None, line: None }
+    }
+
+    pub(in crate::insight) fn is_named(&self) -> bool {
+        !self.function.is_empty()
+    }
+
     /// Stands for functions that are left out.
     pub(super) fn left_out() -> Self {
         Self { function: LEFT_OUT.to_owned(), file: None, line: None }
@@ -84,10 +109,8 @@ impl Frame {
     }
 
     fn is_shown(&self) -> bool {
-        let Self { function, .. } = self;
-        let is_future = function.ends_with("Future>::poll");
-        let of = own_type(function).unwrap_or(function).trim_start_matches(['&', '*']);
-        let of = of.strip_prefix("mut ").unwrap_or(of);
+        let is_future = self.function.ends_with("Future>::poll");
+        let of = self.path();
         // Functions of C, and type parameters, have no path.
         let Some((root, rest)) = of.split_once("::") else { return false };
         let is_engine = root == own_crate() && rest.starts_with("engine::");
@@ -111,13 +134,54 @@ impl Frame {
         inside.is_some_and(|inside| inside.starts_with("::{")) && self.file != outer.file
     }
 
+    /// The crate that the function belongs to. `None` for functions of C.
+    pub(in crate::insight) fn root(&self) -> Option<&str> {
+        Some(self.path().split_once("::")?.0)
+    }
+
+    /// The path of the type whose function it is, or of the function.
+    fn path(&self) -> &str {
+        let function = self.function.as_str();
+        let of = own_type(function).unwrap_or(function).trim_start_matches(['&', '*']);
+        of.strip_prefix("mut ").unwrap_or(of)
+    }
+
+    /// Whose function it is, as its file tells, or else its name. `runtime`: the folders of this crate's
+    /// sources.
+    pub(in crate::insight) fn owner_of(&self, runtime: &[String]) -> Owner {
+        let by_name = match self.root() {
+            Some(root) if ["core", "std", "alloc", "tokio", own_crate()].contains(&root) => {
+                Owner::System
+            }
+            Some(_) => Owner::Unknown,
+            None => Owner::System,
+        };
+        let Some(file) = self.file.as_deref() else { return by_name };
+        let lies_in = |folders: [&str; 2]| folders.into_iter().any(|folder| file.contains(folder));
+        let is_runtime = runtime.iter().any(|folder| file.starts_with(folder));
+        match by_name {
+            Owner::System if self.has_path() => Owner::System,
+            _ if lies_in(["/rustc/", "/rustlib/src/"]) || is_runtime || !file.ends_with(".rs") => {
+                Owner::System
+            }
+            _ if lies_in(["/registry/src/", "/git/checkouts/"]) => Owner::Library,
+            _ => Owner::Program,
+        }
+    }
+
+    pub(in crate::insight) fn line(&self) -> Option<u32> {
+        self.line
+    }
+
     /// The name without what each name of an `async` function has.
-    pub(super) fn short(&self) -> &str {
+    pub(in crate::insight) fn short(&self) -> &str {
         let function = self.function.as_str();
         if let Some(of) = own_type(function).filter(|_| function.ends_with("Future>::poll")) {
             return of;
         }
-        // Of line tables alone.
+        // Of line tables alone, where the types stand behind the name.
+        let plain = function.split_once('<').map_or(function, |(plain, _)| plain);
+        let function = if self.has_path() { function } else { plain };
         for (name, kind) in
             [("{async_fn", "async fn"), ("{async_block", "async block"), ("{closure", "closure")]
         {
@@ -135,12 +199,21 @@ impl Frame {
         short
     }
 
-    /// The file without the place where cargo keeps what it has downloaded.
-    pub(super) fn short_file(&self) -> Option<&str> {
+    /// The file without the place where cargo keeps what it has downloaded; and of a package elsewhere, from
+    /// the name of its folder on, which is how the compiler writes places in a workspace.
+    pub(in crate::insight) fn short_file(&self) -> Option<&str> {
         let file = self.file.as_deref()?;
         let downloaded =
             file.split_once("/registry/src/").and_then(|(_, rest)| rest.split_once('/'));
-        Some(downloaded.map_or(file, |(_, rest)| rest).trim_start_matches("./"))
+        if let Some((_, rest)) = downloaded {
+            return Some(rest);
+        }
+        let package = || {
+            let (above, _) = file.rsplit_once("/src/").filter(|_| file.starts_with('/'))?;
+            let (outside, _) = above.rsplit_once('/')?;
+            Some(&file[outside.len() + 1..])
+        };
+        Some(package().unwrap_or(file).trim_start_matches("./"))
     }
 }
 
@@ -190,6 +263,23 @@ mod tests {
             _ => frame.short().to_owned(),
         };
         Some(frames.iter().map(show).collect())
+    }
+
+    #[test]
+    fn a_file_is_named_from_the_folder_of_its_package_on() {
+        let short = |file: &str| {
+            let file = Some(file.to_owned());
+            let frame = Frame { function: "a::b".to_owned(), file, line: Some(1) };
+            frame.short_file().map(str::to_owned).unwrap_or_default()
+        };
+        assert_eq!(short("./src/main.rs"), "src/main.rs");
+        assert_eq!(short("/home/a/work/ledger/src/store/rows.rs"), "ledger/src/store/rows.rs");
+        assert_eq!(
+            short("/x/.cargo/registry/src/index-1/a-0.1.0/src/lib.rs"),
+            "a-0.1.0/src/lib.rs"
+        );
+        assert_eq!(short("/src/main.rs"), "/src/main.rs");
+        assert_eq!(short("/home/a/build.rs"), "/home/a/build.rs");
     }
 
     #[test]
@@ -247,7 +337,7 @@ mod tests {
             ("poll", &base, 6),
             ("poll", engine, 7),
         ];
-        let kept = ["async fn src/main.rs:4", "poll /sources/liten/src/time/sleep.rs:3"];
+        let kept = ["async fn src/main.rs:4", "poll liten/src/time/sleep.rs:3"];
         assert_eq!(shown(&frames), Some(kept.map(str::to_owned).to_vec()));
     }
 

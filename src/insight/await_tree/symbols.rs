@@ -13,12 +13,16 @@ use super::frames::Frame;
 use super::freed_memory;
 use super::traced::stack::Stack;
 use crate::engine::sync_shim::{StaticMutex, StaticMutexGuard};
+use crate::runtime::tokio_words::IS_TOKIO;
 use backtrace::Symbol;
 use std::env;
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
+
+/// This file, below the folder of the sources.
+const FILE: &str = "insight/await_tree/symbols.rs";
 
 const KEPT_FOR: Duration = Duration::from_secs(3);
 
@@ -39,7 +43,7 @@ struct Use {
 }
 
 /// The right to look names up, while it lives.
-pub(super) struct Symbols {
+pub(in crate::insight) struct Symbols {
     /// Files below it are named as seen from there.
     folder: Option<PathBuf>,
 }
@@ -47,7 +51,7 @@ pub(super) struct Symbols {
 impl Symbols {
     /// Reads what names are looked up in. To be called before a task is traced: the lock that is held
     /// meanwhile is also taken to note a stack.
-    pub(super) fn load() -> Self {
+    pub(in crate::insight) fn load() -> Self {
         let mut used = USE.lock();
         used.users += 1;
         used.loads += 1;
@@ -55,6 +59,34 @@ impl Symbols {
         let symbols = Self { folder: env::current_dir().ok() };
         backtrace::resolve(Self::load as *const c_void as *mut c_void, |_| {});
         symbols
+    }
+
+    /// The folders of this crate's sources, and of what stands over them under tokio's name.
+    pub(in crate::insight) fn runtime(&self) -> Vec<String> {
+        let mut folders = Vec::new();
+        // What is in front of an address is named, as the call is in front of where a function goes on.
+        let inside = (Self::load as *const c_void).wrapping_byte_add(1);
+        backtrace::resolve(inside.cast_mut(), |symbol| {
+            let file = symbol.filename().map(|path| self.file(path));
+            folders.extend(file.and_then(|file| Some(file.strip_suffix(FILE)?.to_owned())));
+        });
+        let under_tokio = folders.iter().filter_map(|own| own.strip_suffix("liten/src/"));
+        let under_tokio: Vec<_> = under_tokio.map(|above| format!("{above}src/")).collect();
+        folders.extend(under_tokio.into_iter().filter(|_| IS_TOKIO));
+        folders
+    }
+
+    /// The frames at these addresses; one without a name where none is known.
+    pub(in crate::insight) fn named(&self, addresses: &[usize]) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        for address in addresses {
+            let before = frames.len();
+            self.add_frames(std::slice::from_ref(address), &mut frames);
+            if frames.len() == before {
+                frames.push(Frame::unnamed());
+            }
+        }
+        frames
     }
 
     /// The frames of a stack, the innermost first, to that of the traced poll. Of a stack with very many

@@ -56,17 +56,17 @@ fn cold(id: TaskId, wait: Wait, number: u64) -> ListEntry {
 #[test]
 fn a_task_that_has_run_between_the_walks_waits_no_longer() {
     let id = TaskId::next();
-    let met = cold(id, MUTEX, 7);
+    let met = cold(id, MUTEX, 8);
     let notes = HashMap::from([(id, met.note.unwrap())]);
     assert!(waits_still(&met, &notes));
     let has_run = ListEntry { mark: Mark::New, ..met.clone() };
     assert!(!waits_still(&has_run, &notes), "it waits again, for the same");
     let is_awake = ListEntry { is_note_reliable: false, ..met };
     assert!(!waits_still(&is_awake, &notes), "or does not wait");
-    assert!(!waits_still(&cold(id, MUTEX, 8), &notes), "for another lock");
-    let unknown = ListEntry { note: None, ..cold(id, MUTEX, 7) };
+    assert!(!waits_still(&cold(id, MUTEX, 16), &notes), "for another lock");
+    let unknown = ListEntry { note: None, ..cold(id, MUTEX, 8) };
     assert!(!waits_still(&unknown, &notes));
-    let late = ListEntry { note: None, ..cold(TaskId::next(), MUTEX, 7) };
+    let late = ListEntry { note: None, ..cold(TaskId::next(), MUTEX, 8) };
     assert!(!waits_still(&late, &notes), "the first walk has met no such task");
 }
 
@@ -76,7 +76,7 @@ fn a_task_that_has_run_between_the_walks_waits_no_longer() {
 fn by_a_guard_that_may_be_elsewhere_nothing_is_proven() {
     let ids = ids();
     let join = |task: usize, other: usize| cold(ids[task], Wait::Join, ids[other].to_bits());
-    let met = [cold(ids[0], MUTEX, 1), cold(ids[1], MUTEX, 2), join(2, 3), join(3, 2), join(4, 0)];
+    let met = [cold(ids[0], MUTEX, 8), cold(ids[1], MUTEX, 16), join(2, 3), join(3, 2), join(4, 0)];
     let seen_again: HashMap<_, _> = met.into_iter().map(|entry| (entry.task.id(), entry)).collect();
     let edges = [(0, 1), (1, 0), (2, 3), (3, 2), (4, 0)];
     let blockers = edges.map(|(task, other)| (ids[task], ids[other])).into_iter().collect();
@@ -95,7 +95,7 @@ fn by_a_guard_that_may_be_elsewhere_nothing_is_proven() {
 fn of_a_task_that_the_second_walk_has_not_seen_nothing_is_said() {
     let ids = ids();
     let blockers = HashMap::from([(ids[0], ids[1]), (ids[1], ids[0])]);
-    let seen_again = HashMap::from([(ids[0], cold(ids[0], MUTEX, 1))]);
+    let seen_again = HashMap::from([(ids[0], cold(ids[0], MUTEX, 8))]);
     let said = judged(&blockers, &HashSet::new(), &HashSet::new(), &seen_again);
     assert!(said.tasks.is_empty() && said.circles.is_empty() && said.suspected.is_empty());
 }

@@ -8,8 +8,10 @@
 use super::{Finding, OLD_JOB};
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::RunningTask;
-use crate::engine::task::current::NamedTask;
+use crate::insight::blocked_call::{BlockedCall, Doing};
+use crate::insight::description::DescribedTask;
 use crate::insight::slow_poll_info::advice;
+use crate::insight::thread_stack::ThreadStacks;
 use crate::observe::thread_activity::{self, ThreadUse};
 use crate::runtime::local::LocalShared;
 use crate::runtime::watched::{Root, roots_of};
@@ -38,6 +40,14 @@ struct Stay {
     used: Option<ThreadUse>,
 }
 
+/// What is known of a thread that is in something for long.
+#[derive(Default)]
+struct Seen {
+    task: Option<RunningTask>,
+    called_at: Option<&'static Location<'static>>,
+    worker: Option<usize>,
+}
+
 /// The looks at one runtime.
 #[derive(Default)]
 pub(in crate::insight) struct BlockedThreads {
@@ -54,6 +64,7 @@ pub struct BlockedThread {
     worker: Option<usize>,
     duration: Duration,
     activity: ThreadActivity,
+    call: Option<BlockedCall>,
 }
 
 impl BlockedThread {
@@ -81,13 +92,20 @@ impl BlockedThread {
     pub fn activity(&self) -> &ThreadActivity {
         &self.activity
     }
+
+    /// Returns the function of the program in which it does so, if that is known.
+    pub fn call(&self) -> Option<&BlockedCall> {
+        self.call.as_ref()
+    }
 }
 
 impl fmt::Display for BlockedThread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, duration, activity, .. } = self;
+        let Self { name, duration, .. } = self;
         let time = duration.as_secs_f64();
-        let task = self.task.map(|task| NamedTask(task, name.as_deref()));
+        let activity = Doing(&self.activity, self.call());
+        let advice = advice(&self.activity, self.call());
+        let task = self.task.map(|task| DescribedTask::running(task, name.as_deref()));
         match (task, self.worker, self.called_at) {
             (Some(task), Some(worker), Some(place)) => write!(
                 f,
@@ -102,14 +120,14 @@ impl fmt::Display for BlockedThread {
             }
             (Some(task), None, _) => write!(
                 f,
-                "{task}, has kept the thread of its executor in one poll for {time:.1} s: {activity}; {}",
-                advice(activity)
+                "{task}, has kept the thread of its executor in one poll for {time:.1} s: {activity}; \
+                 {advice}"
             ),
             (None, _, Some(place)) => write!(
                 f,
-                "the future of block_on at {} has been in one poll for {time:.1} s: {activity}; {}",
-                Place(place),
-                advice(activity)
+                "the future of block_on at {} has been in one poll for {time:.1} s: {activity}; \
+                 {advice}",
+                Place(place)
             ),
             (None, _, None) => {
                 write!(f, "a thread has been in one poll for {time:.1} s: {activity}")
@@ -150,6 +168,8 @@ impl BlockedThreads {
             self.stays.insert(key, stay);
         };
         let roots = roots_of(handle.id());
+        // With workers there may be executors on threads that are in no `block_on`.
+        let thread = if handle.scheduler().is_none() { only_thread(&roots) } else { None };
         for root in &roots {
             if let Some(poll) = root.poll {
                 stays(Key::Root(root.number), poll, Some(root.thread));
@@ -158,7 +178,7 @@ impl BlockedThreads {
         for executor in handle.executors() {
             let address = Arc::as_ptr(&executor).addr();
             match executor.running_task() {
-                Some(_) => stays(Key::Executor(address), executor.polls(), only_thread(&roots)),
+                Some(_) => stays(Key::Executor(address), executor.polls(), thread),
                 None if executor.queued_tasks() != [0, 0] => {
                     stays(Key::Unpolled(address), executor.polls(), None);
                 }
@@ -176,16 +196,19 @@ impl BlockedThreads {
         let slow = handle.slow_after();
         let roots = roots_of(handle.id());
         let mut found: Vec<(Duration, Finding)> = Vec::new();
+        let mut stacks = ThreadStacks::default();
         for executor in handle.executors() {
-            found.extend(self.executor(now, slow, &executor));
+            found.extend(self.executor(now, slow, &executor, &mut stacks));
         }
         // Only those of executors are there yet, which name tasks or say that nothing polls them.
         let blames_task = |found: &Finding| matches!(found, Finding::BlockedThread(_));
         let is_explained = found.iter().any(|(_, found)| blames_task(found));
         let root = |root: &Root| {
             let stay = self.stay(Key::Root(root.number), root.poll?)?;
-            let called_at = Some(root.called_at);
-            self.told(now, slow, stay, None, called_at, None)
+            let seen = Seen { called_at: Some(root.called_at), ..Seen::default() };
+            let is_same = |now: &Root| (now.number, now.poll) == (root.number, root.poll);
+            let is_there = || roots_of(handle.id()).iter().any(is_same);
+            self.told(now, slow, stay, seen, is_there, &mut stacks)
         };
         found.extend(roots.iter().filter(|_| !is_explained).filter_map(root));
         let workers = handle.scheduler().into_iter().flat_map(|it| it.worker_entries());
@@ -193,8 +216,15 @@ impl BlockedThreads {
             let stay = self.stay(Key::InPlace(worker), entry.polls);
             let inner = roots.iter().rev().find(|root| Some(root.thread) == entry.thread);
             let called_at = inner.map(|root| root.called_at);
-            let told = |stay| self.told(now, OLD_JOB, stay, entry.task, called_at, Some(worker));
-            found.extend(stay.and_then(told));
+            let seen = Seen { task: entry.task, called_at, worker: Some(worker) };
+            let is_there = || {
+                let mut workers = handle.scheduler().into_iter().flat_map(|it| it.worker_entries());
+                let now = workers.find(|(index, _)| *index == worker);
+                now.is_some_and(|(_, now)| now.is_blocked_in_place && now.polls == entry.polls)
+            };
+            found.extend(
+                stay.and_then(|stay| self.told(now, OLD_JOB, stay, seen, is_there, &mut stacks)),
+            );
         }
         found.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
         found.into_iter().map(|(_, found)| found).collect()
@@ -205,12 +235,15 @@ impl BlockedThreads {
         now: Instant,
         slow: Duration,
         executor: &Arc<LocalShared>,
+        stacks: &mut ThreadStacks,
     ) -> Option<(Duration, Finding)> {
         let address = Arc::as_ptr(executor).addr();
         let polls = executor.polls();
         if let Some(task) = executor.running_task() {
             let stay = self.stay(Key::Executor(address), polls)?;
-            return self.told(now, slow, stay, Some(task), None, None);
+            let seen = Seen { task: Some(task), ..Seen::default() };
+            let is_there = || executor.polls() == polls && executor.running_task() == Some(task);
+            return self.told(now, slow, stay, seen, is_there, stacks);
         }
         let tasks: usize = executor.queued_tasks().iter().sum();
         let stay = self.stay(Key::Unpolled(address), polls).filter(|_| tasks > 0)?;
@@ -232,9 +265,9 @@ impl BlockedThreads {
         now: Instant,
         from: Duration,
         stay: &Stay,
-        task: Option<RunningTask>,
-        called_at: Option<&'static Location<'static>>,
-        worker: Option<usize>,
+        seen: Seen,
+        is_there: impl Fn() -> bool,
+        stacks: &mut ThreadStacks,
     ) -> Option<(Duration, Finding)> {
         let duration = now.saturating_duration_since(stay.since);
         if duration < from {
@@ -242,8 +275,14 @@ impl BlockedThreads {
         }
         let look = |thread| thread_activity::look(thread, stay.used);
         let activity = stay.thread.map_or(ThreadActivity::Unknown, look);
-        let name = None;
-        let blocked = BlockedThread { task, name, called_at, worker, duration, activity };
+        let stack = stay.thread.map(|thread| stacks.of(thread, &activity)).unwrap_or_default();
+        // What was seen of the thread may be of something else, into which it has gone on.
+        if !is_there() {
+            return None;
+        }
+        let call = BlockedCall::named(&stack);
+        let (name, Seen { task, called_at, worker }) = (None, seen);
+        let blocked = BlockedThread { task, name, called_at, worker, duration, activity, call };
         Some((duration, Finding::BlockedThread(blocked)))
     }
 }

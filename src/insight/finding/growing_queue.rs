@@ -2,7 +2,7 @@
 
 use super::long_wait::Named;
 use crate::engine::task::RunningTask;
-use crate::engine::task::current::NamedTask;
+use crate::insight::description::DescribedTask;
 use crate::runtime::gauges::Measured;
 use crate::short::Place;
 use std::fmt;
@@ -77,7 +77,7 @@ impl fmt::Display for GrowingQueue {
             write!(f, ", of which {living} at most are alive in this runtime")?;
         }
         if let Some((task, name)) = &self.user {
-            write!(f, "; {}, ", NamedTask(*task, name.as_deref()))?;
+            write!(f, "; {}, ", DescribedTask::waiting(*task, name.as_deref()))?;
         }
         write!(f, "{}: {advice}", self.user_does)
     }

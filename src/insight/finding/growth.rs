@@ -11,7 +11,7 @@
 
 use super::Finding;
 use crate::insight::task_group::TaskGroup;
-use crate::insight::task_info::TaskState;
+use crate::insight::task_state::TaskState;
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 use std::panic::Location;

@@ -1,8 +1,8 @@
 //! Tasks that wait for one thing in the end, and the sentence about them.
 
 use crate::engine::task::RunningTask;
-use crate::engine::task::current::NamedTask;
 use crate::insight::deadlocked_task::DeadlockedTask;
+use crate::insight::description::DescribedTask;
 use crate::short::{Place, counted};
 use std::fmt;
 use std::panic::Location;
@@ -70,10 +70,15 @@ impl fmt::Display for LongWait {
         write!(f, ", {longest}for {:.1} s at least", self.duration.as_secs_f64())?;
         match (&self.root, head) {
             (Some((task, name)), Some(_)) => {
-                write!(f, "; {}, {}", NamedTask(*task, name.as_deref()), self.root_does)?;
+                write!(
+                    f,
+                    "; {}, {}",
+                    DescribedTask::running(*task, name.as_deref()),
+                    self.root_does
+                )?;
             }
             (Some((task, name)), None) => {
-                let task = NamedTask(*task, name.as_deref());
+                let task = DescribedTask::waiting(*task, name.as_deref());
                 write!(f, ", in the end for {task}, which {}", self.root_does)?;
             }
             (None, _) => write!(f, "{}", self.root_does)?,

@@ -6,16 +6,18 @@
 //! that wait for each other; or a thing of which no holder is known. All tasks with one root are one finding.
 //!
 //! It is told from [`LONG`] on, and not if the root may well be in order: a task that waits for its next
-//! period, or for a client, and only lets senders wait meanwhile. A semaphore without permits of its own is
-//! no limit but a signal, and nothing is told of it. Nor of tasks that a deadlock names.
+//! period, or for a client, and only lets senders wait meanwhile; or one of several alike that share a
+//! receiver by a lock. A semaphore without permits of its own is no limit but a signal, and nothing is told
+//! of it. Nor of one whose permits come back (`moving_permits.rs`), nor of tasks that a deadlock names.
 
 use super::Finding;
 use super::long_wait::{LongWait, Named};
 use crate::engine::task::{RunningTask, TaskId};
 use crate::insight::deadlocked_task::DeadlockedTask;
 use crate::insight::dump::Dump;
-use crate::insight::task_info::{TaskInfo, TaskState};
-use crate::insight::wait::Wait;
+use crate::insight::task_info::TaskInfo;
+use crate::insight::task_state::TaskState;
+use crate::insight::wait::{Wait, WaitPlace};
 use crate::primitive_kind::PrimitiveKind;
 use std::collections::{HashMap, HashSet};
 use std::panic::Location;
@@ -46,7 +48,11 @@ struct Group<'a> {
     has_readers: bool,
     has_writers: bool,
     places: HashMap<&'static Location<'static>, usize>,
+    /// Those of tasks that do not only wait for the end of another one.
+    places_of_things: HashSet<&'static Location<'static>>,
     things: HashSet<Option<u32>>,
+    /// From where they wait.
+    awaited_at: HashSet<WaitPlace>,
     /// The one of the longest chain, with the length of that and the time for which it has waited.
     deepest: Option<(usize, Duration, &'a TaskInfo)>,
     only_senders: bool,
@@ -63,7 +69,13 @@ struct Chains<'a> {
 
 /// What `dump`, of which it is known for how long its tasks have waited, shows of long waits. The one with
 /// the most tasks first.
-pub(in crate::insight) fn long_waits(dump: &Dump, busy: &HashMap<TaskId, u64>) -> Vec<Finding> {
+///
+/// Nothing is told of the semaphores with the numbers in `moving`.
+pub(in crate::insight) fn long_waits(
+    dump: &Dump,
+    busy: &HashMap<TaskId, u64>,
+    moving: &HashSet<u32>,
+) -> Vec<Finding> {
     let is_long = |task: &TaskInfo| task.cold_for().is_some_and(|time| time >= LONG);
     let is_blocked = |task: &&TaskInfo| is_long(task) && thing(task).is_some();
     if !dump.tasks.iter().any(|task| is_blocked(&task)) {
@@ -74,6 +86,9 @@ pub(in crate::insight) fn long_waits(dump: &Dump, busy: &HashMap<TaskId, u64>) -
     let mut groups: HashMap<Root, Group<'_>> = HashMap::new();
     for task in dump.tasks.iter().filter(|task| waits_for_task(task).is_some()) {
         let Some((root, depth)) = chains.end(task) else { continue };
+        if matches!(root, Root::Thing(number) if moving.contains(&number)) {
+            continue;
+        }
         let group =
             groups.entry(root).or_insert_with(|| Group { only_senders: true, ..Group::default() });
         group.add(task, depth, is_blocked(&task));
@@ -129,7 +144,9 @@ impl<'a> Group<'a> {
         self.tasks += 1;
         *self.places.entry(task.spawned_at()).or_default() += 1;
         let Some(wait) = waits_for_task(task) else { return };
+        self.places_of_things.extend(thing(task).map(|_| task.spawned_at()));
         self.things.insert(number(wait));
+        self.awaited_at.insert(wait.place());
         let is = |wanted| matches!(wait, Wait::Primitive { kind, .. } if *kind == wanted);
         self.has_readers |= is(PrimitiveKind::RwLock);
         self.has_writers |= is(PrimitiveKind::RwLockWrite);
@@ -178,7 +195,9 @@ impl<'a> Chains<'a> {
     /// The sentence about a group, if it is to be told.
     fn told(&self, root: Root, group: Group<'a>) -> Option<LongWait> {
         let (_, _, first) = group.deepest?;
-        if group.only_senders && self.may_be_in_order(root) {
+        if group.only_senders && self.may_be_in_order(root)
+            || self.is_queue(root, &group.places_of_things)
+        {
             return None;
         }
         let (mut chain, mut met, mut next) = (Vec::new(), HashSet::new(), Some(first.id()));
@@ -195,6 +214,10 @@ impl<'a> Chains<'a> {
         let mut places: Vec<_> = group.places.into_iter().collect();
         places.sort_by_key(|&(place, tasks)| (std::cmp::Reverse(tasks), place));
         let is_one_wait = group.things.len() == 1 && group.things.iter().all(Option::is_some);
+        if is_one_wait && group.awaited_at.len() > 1 {
+            // The sentence has the first one's wait for all of them.
+            chain[0].waits_for.forget_awaited_at();
+        }
         let (root, mut root_does) = self.root(next, &chain);
         if root.is_none() && group.has_readers && group.has_writers {
             root_does.push_str(
@@ -218,6 +241,19 @@ impl<'a> Chains<'a> {
         let deadlocks = &self.dump.deadlocks;
         let suspected = deadlocks.suspected.iter().flat_map(|circle| &circle.tasks);
         deadlocks.tasks.contains(&task) || suspected.into_iter().any(|other| other.id() == task)
+    }
+
+    /// Whether tasks of one place wait for one of them, which holds the lock of a receiver, and waits itself
+    /// for the next message: such a queue shares the messages out.
+    fn is_queue(&self, root: Root, places: &HashSet<&'static Location<'static>>) -> bool {
+        use PrimitiveKind::{Broadcast, Receiver};
+        let Root::Task(id) = root else { return false };
+        let Some(task) = self.tasks.get(&id) else { return false };
+        let waits_for_message = matches!(
+            task.waits_only_for(),
+            Some(Wait::Primitive { kind: Receiver | Broadcast, .. })
+        );
+        waits_for_message && places.iter().all(|place| *place == task.spawned_at())
     }
 
     /// Whether senders may well wait for this: the receiver goes on by itself, or when a client comes.

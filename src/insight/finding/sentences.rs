@@ -2,8 +2,9 @@
 
 use super::{Finding, blocked_threads};
 use crate::engine::scheduler::SPARES_VARIABLE;
-use crate::engine::task::current::NamedTask;
+use crate::insight::blocked_call::Doing;
 use crate::insight::deadlocked_task::DeadlockedTask;
+use crate::insight::description::DescribedTask;
 use crate::insight::slow_poll_info::advice;
 use crate::insight::wait::Wait;
 use crate::short::{Place, counted, short};
@@ -18,9 +19,11 @@ impl fmt::Display for Finding {
             Self::DescriptorsUsedUp(descriptors) => descriptors.fmt(f),
             Self::Deadlock { tasks, others } => deadlock(tasks, *others, true, f),
             Self::SuspectedDeadlock { tasks, others } => deadlock(tasks, *others, false, f),
-            Self::GrowingTasks { .. } | Self::BusyTask { .. } | Self::SilentPeer { .. } => {
-                self.fmt_suspicion(f)
-            }
+            Self::GrowingTasks { .. }
+            | Self::GrowingMemory { .. }
+            | Self::ClosedPeers { .. }
+            | Self::BusyTask { .. }
+            | Self::SilentPeer { .. } => self.fmt_suspicion(f),
             Self::AllWorkersBlocked { .. }
             | Self::BlockedWorker { .. }
             | Self::PoolFull { .. }
@@ -56,15 +59,17 @@ impl Finding {
                 name,
                 duration,
                 activity,
+                call,
                 others,
                 lock_waiters,
             } => {
                 write!(
                     f,
-                    "worker {worker} has been in one poll for {} ms: {}, {activity}; {}",
+                    "worker {worker} has been in one poll for {} ms: {}, {}; {}",
                     duration.as_millis(),
-                    NamedTask(*task, name.as_deref()),
-                    advice(activity)
+                    DescribedTask::running(*task, name.as_deref()),
+                    Doing(activity, call.as_ref()),
+                    advice(activity, call.as_ref())
                 )?;
                 fmt_other_workers(*others, *lock_waiters, f)
             }
@@ -85,13 +90,16 @@ impl Finding {
                     None => Ok(()),
                 }
             }
-            Self::OldJob { task, name, age, jobs } => write!(
-                f,
-                "blocking work has been under way for {} s: {}; {jobs} jobs are that old, and this is the \
-                 oldest",
-                age.as_secs(),
-                NamedTask(*task, name.as_deref())
-            ),
+            Self::OldJob { oldest, jobs } => {
+                write!(
+                    f,
+                    "blocking work has been under way for {} s: {}",
+                    oldest.age().as_secs(),
+                    DescribedTask::running(oldest.task(), oldest.name())
+                )?;
+                oldest.fmt_doing(f)?;
+                write!(f, "; {jobs} jobs are that old, and this is the oldest")
+            }
             _ => Ok(()),
         }
     }
@@ -168,18 +176,36 @@ impl Finding {
                     None => Ok(()),
                 }
             }
+            Self::ClosedPeers { local, sockets, duration } => write!(
+                f,
+                "{sockets} connections at {local} were closed by their peers, the first one {} s ago at \
+                 least, and are still open: suspected that what owns them waits for something else; close \
+                 a connection when a read returns 0 bytes",
+                duration.as_secs()
+            ),
+            Self::GrowingMemory { spawned_at, before, bytes, duration } => write!(
+                f,
+                "what the tasks spawned at {} have allocated becomes more and more, from {} MB to {} MB in \
+                 {} s: suspected leak, or a cache that is still being filled",
+                Place(spawned_at),
+                before / 1_000_000,
+                bytes / 1_000_000,
+                duration.as_secs()
+            ),
             Self::BusyTask { task, name, polls_per_second } => write!(
                 f,
                 "{}, is polled some {polls_per_second} times a second and never waits: suspected to wake \
                  itself, or always to find more to do; let it wait for an event or a timer",
-                NamedTask(*task, name.as_deref())
+                DescribedTask::waiting(*task, name.as_deref())
             ),
             Self::SilentPeer { task, name, peer, duration, tasks } => write!(
                 f,
                 "{}, has waited for {} s at least for {peer} to send something, and for nothing else: \
-                 suspected silent peer, set a timeout; {tasks} tasks from there wait like this",
-                NamedTask(*task, name.as_deref()),
-                duration.as_secs()
+                 suspected silent peer, set a timeout; {} from there {} like this",
+                DescribedTask::waiting(*task, name.as_deref()),
+                duration.as_secs(),
+                counted(*tasks, "task"),
+                if *tasks == 1 { "waits" } else { "wait" }
             ),
             _ => Ok(()),
         }

@@ -1,4 +1,5 @@
-//! Tasks that have waited long for what a peer does not send, seen by several looks.
+//! Tasks that have waited long for what a peer does not send, seen by several looks. Only connections count
+//! that the program has opened: a client may be silent for as long as it likes.
 //!
 //! The driver counts the events of each source, so a look finds out for how long there has been none: since
 //! the first look that has met the same task, the same socket and the same count. A task is named only if the

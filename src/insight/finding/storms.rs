@@ -102,10 +102,18 @@ impl Storms {
         }
     }
 
-    /// The places whose tasks the workers polled, with the part of all looks at them in percent.
+    /// The places whose tasks the workers polled, with the part of all looks at them in percent. Workers that
+    /// polled nothing in this time do not count, such as spare ones.
     pub(in crate::insight) fn busy_places(&self) -> Vec<(&'static Location<'static>, u32)> {
         let (mut places, mut looks) = (HashMap::new(), 0_usize);
-        for (_, seen) in self.looks.iter().flatten() {
+        let works = |looks: &&VecDeque<(Instant, Seen)>| match (looks.front(), looks.back()) {
+            (Some((begin, first)), Some((end, last))) => {
+                let is_long = end.saturating_duration_since(*begin) >= SHORTEST;
+                is_long && (last.polls != first.polls || last.task.is_some())
+            }
+            _ => false,
+        };
+        for (_, seen) in self.looks.iter().filter(works).flatten() {
             looks += 1;
             if let Some(task) = seen.task {
                 *places.entry(task.spawned_at()).or_insert(0) += 1;

@@ -31,7 +31,13 @@ pub(super) fn worker(index: usize, state: WorkerState, poll_duration: Duration) 
         task_name: None,
         poll_duration,
         activity: None,
+        stack: Vec::new(),
     }
+}
+
+fn job(name: Option<&str>, age: Duration) -> JobInfo {
+    let name = name.map(Into::into);
+    JobInfo { task: task(), name, age, activity: None, stack: Vec::new() }
 }
 
 /// `tasks` tasks of one place, each of `size` bytes.
@@ -91,6 +97,7 @@ pub(super) fn healthy() -> Dump {
         trees: Vec::new(),
         panics: Vec::new(),
         busy_places: Vec::new(),
+        notable: Vec::new(),
         over_time: Vec::new(),
         times: None,
         targets: Arc::new(AssertUnwindSafe(Mutex::new(Targets::default()))),
@@ -123,7 +130,7 @@ fn of_a_healthy_runtime_nothing_is_said() {
         dump.pool.counts.idle_threads = 0;
         dump.pool.counts.queued = 5;
         dump.pool.counts.first = Some(99 * MS);
-        dump.pool.jobs = vec![JobInfo { task: task(), name: None, age: 9_999 * MS }];
+        dump.pool.jobs = vec![job(None, 9_999 * MS)];
     });
     assert_says(&busy, &[]);
 }
@@ -146,6 +153,28 @@ fn a_worker_in_a_slow_poll_is_named() {
         dump.workers[0] = WorkerInfo { task: None, ..worker(0, WorkerState::Working, 100 * MS) };
     });
     assert_says(&waker, &["worker 0 has been in something other than a task for 100 ms"]);
+}
+
+#[test]
+fn of_workers_that_are_blocked_alike_the_longest_is_named() {
+    let (here, elsewhere) = (task(), RunningTask::new(TaskId::next(), Location::caller()));
+    let slow = |index, task, poll_duration, activity: ThreadActivity| WorkerInfo {
+        task: Some(task),
+        activity: Some(activity),
+        ..worker(index, WorkerState::Working, poll_duration)
+    };
+    let all = said(|dump| {
+        dump.workers = vec![
+            slow(0, here, 200 * MS, ThreadActivity::Computes),
+            slow(1, elsewhere, 250 * MS, ThreadActivity::Computes),
+            slow(2, here, 300 * MS, ThreadActivity::Computes),
+            slow(3, here, 400 * MS, ThreadActivity::Sleeps),
+            slow(4, here, 100 * MS, ThreadActivity::Computes),
+        ];
+    });
+    assert_says(&all, &["worker 3 has", "worker 2 has", "worker 1 has"]);
+    assert!(all[1].ends_with("; so do 2 other workers with tasks from there"), "{all:?}");
+    assert!(!all[0].contains("; so do") && !all[2].contains("; so do"), "{all:?}");
 }
 
 #[test]
@@ -197,7 +226,7 @@ fn a_full_pool_is_said_with_what_waits() {
     assert!(!one[0].contains("oldest"), "{one:?}");
     let named = said(|dump| {
         full(dump);
-        let job = |age| JobInfo { task: task(), name: Some("sorts".into()), age };
+        let job = |age| job(Some("sorts"), age);
         dump.pool.jobs = vec![job(4_000 * MS), job(9 * MS)];
     });
     let oldest = "150 ms; the oldest of what they do: task ";
@@ -214,12 +243,48 @@ fn a_full_pool_is_said_with_what_waits() {
 #[test]
 fn the_oldest_of_old_jobs_is_named() {
     let said = said(|dump| {
-        let job = |age| JobInfo { task: task(), name: Some("sorts".into()), age };
+        let job = |age| job(Some("sorts"), age);
         dump.pool.jobs = vec![job(90_000 * MS), job(10_000 * MS), job(9_000 * MS)];
+        dump.pool.counts.first = Some(100 * MS);
     });
     assert_says(&said, &["blocking work has been under way for 90 s: task "]);
     assert!(said[0].contains(" \"sorts\", spawned at "), "{said:?}");
     assert!(said[0].contains("2 jobs are that old"), "{said:?}");
+}
+
+#[test]
+fn a_worker_that_perhaps_waits_for_a_processor_is_told_late() {
+    use ThreadActivity::{Computes, Runs, WaitsForProcessor};
+    let told = |activity: ThreadActivity, millis, has_task| {
+        let said = said(|dump| {
+            let task = Some(task()).filter(|_| has_task);
+            let activity = Some(activity.clone());
+            let worker = worker(0, WorkerState::Working, millis * MS);
+            dump.workers = vec![WorkerInfo { task, activity, ..worker }];
+        });
+        said.iter().any(|sentence| sentence.starts_with("worker 0 has been in "))
+    };
+    for activity in [Runs, WaitsForProcessor] {
+        assert!(!told(activity.clone(), 900, true) && told(activity.clone(), 1_100, true));
+        assert!(!told(activity.clone(), 9_000, false) && told(activity, 11_000, false));
+    }
+    assert!(told(Computes, 200, true) && told(Computes, 200, false));
+}
+
+#[test]
+fn old_jobs_that_nothing_waits_for_are_in_order() {
+    let lasts = job(None, 90_000 * MS);
+    let awaited = |task: TaskId| {
+        said(|dump| {
+            let wait = Wait::BlockingWork { id: task };
+            let mut waiting = TaskInfo::listed(entry(), false, true);
+            waiting.waits_mut().push(wait);
+            dump.tasks = vec![waiting];
+            dump.pool.jobs = vec![lasts.clone()];
+        })
+    };
+    assert_says(&awaited(TaskId::next()), &[]);
+    assert_says(&awaited(lasts.task().id()), &["blocking work has been under way for 90 s: task "]);
 }
 
 #[test]
@@ -242,8 +307,20 @@ fn tasks_that_are_stuck_are_said_by_place() {
 
 /// A Mutex, held by that task.
 pub(super) fn mutex(number: u32, holder: Option<TaskId>) -> Wait {
-    let kind = PrimitiveKind::Mutex;
-    Wait::Primitive { kind, number, made_at: None, holder, permits: None, forgotten: 0 }
+    primitive(PrimitiveKind::Mutex, number, holder)
+}
+
+/// Something of that kind, held by that task.
+pub(super) fn primitive(kind: PrimitiveKind, number: u32, holder: Option<TaskId>) -> Wait {
+    Wait::Primitive {
+        kind,
+        number,
+        made_at: None,
+        awaited_at: None,
+        holder,
+        permits: None,
+        forgotten: 0,
+    }
 }
 
 /// Tasks that wait for a lock of the next one each.
@@ -314,7 +391,8 @@ fn the_text_begins_with_what_is_wrong() {
 fn slow_polls_of_the_last_minute_are_said_after_what_is_wrong() {
     let of = |duration, ended: Option<Duration>, activity| {
         let (task, name) = (Some(task()), Some("sorts".into()));
-        SlowPollInfo { slow: SlowPoll { worker: 1, task, name, duration, activity }, ended }
+        let slow = SlowPoll { worker: 1, task, name, duration, activity };
+        SlowPollInfo { slow, position: 7, ended, stack: Vec::new() }
     };
     let (short, long) = (120 * MS, 450 * MS);
     let mut dump = healthy();
@@ -326,6 +404,7 @@ fn slow_polls_of_the_last_minute_are_said_after_what_is_wrong() {
     let under_way = of(long, None, ThreadActivity::Computes);
     let old = of(long, Some(60_000 * MS), ThreadActivity::Computes);
     assert_eq!(text(&dump, &[under_way.clone(), old.clone()]), calm);
+    let calm = format!("no finding; {}", dump.not_looked_at());
     let new = of(short, Some(5_900 * MS), ThreadActivity::Computes);
     let one = text(&dump, &[under_way.clone(), new.clone(), old.clone()]);
     let begin = format!(
@@ -336,11 +415,25 @@ fn slow_polls_of_the_last_minute_are_said_after_what_is_wrong() {
     assert!(one.starts_with(&begin), "{one}");
     assert!(one.ends_with(", computes; use spawn_blocking, or yield more often"), "{one}");
     let longest = of(long, Some(59_999 * MS), ThreadActivity::WaitsForProcessor);
-    let findings = text(&dump, &[new, longest.clone(), old.clone()]);
+    let findings = text(&dump, &[new.clone(), longest.clone(), old.clone()]);
     let begin =
         format!("{calm}\nin the last minute 2 slow polls have ended; the longest: {longest}; ");
     assert_eq!(findings, format!("{begin}other threads have the processors"));
-    dump.last_slow_polls = vec![under_way, old];
+    // What most of them are like comes before the longest one, and more than are kept are not counted.
+    let mut many = vec![new.clone(); 15];
+    let elsewhere = RunningTask::new(TaskId::next(), Location::caller());
+    many.push(SlowPollInfo {
+        slow: SlowPoll { task: Some(elsewhere), ..longest.slow },
+        ..new.clone()
+    });
+    let many = text(&dump, &many);
+    let begin = format!(
+        "{calm}\nin the last minute at least 16 slow polls have ended, 15 of them of tasks from one place; \
+         the longest took 450 ms; one of them: {new}; "
+    );
+    assert!(many.starts_with(&begin), "{many}");
+    let like = SlowPollInfo { ended: Some(70_000 * MS), ..old.clone() };
+    dump.last_slow_polls = vec![under_way, old, like];
     let all = dump.to_string();
     let rows: Vec<_> = all.lines().filter(|line| line.contains("held up for")).collect();
     assert!(rows[0].starts_with("  worker 1 has been held up for 450 ms: task "), "{all}");
@@ -348,4 +441,5 @@ fn slow_polls_of_the_last_minute_are_said_after_what_is_wrong() {
         rows[1].starts_with("  worker 1 was held up for 450 ms until 60 s ago: task "),
         "{all}"
     );
+    assert!(rows[1].ends_with("; 1 more like it, 450 ms") && rows.len() == 2, "{all}");
 }

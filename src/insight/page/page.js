@@ -91,11 +91,12 @@ function grouped(texts) {
 function findings(runtime) {
   const texts = grouped(runtime.findings.map((finding) => finding.text));
   const sentences = texts.map((text) => element("li", {}, text));
+  const notable = [...(runtime.lately === null ? [] : [runtime.lately]), ...runtime.look_at.map(({ text }) => text)];
   if (sentences.length === 0) {
-    sentences.push(element("li", { class: "good" },
-      `nothing is wrong that a dump shows; ${runtime.not_looked_at}`));
+    const calm = notable.length === 0 ? "nothing is wrong that a dump shows" : "no finding";
+    sentences.push(element("li", { class: "good" }, `${calm}; ${runtime.not_looked_at}`));
   }
-  if (runtime.lately !== null) sentences.push(element("li", { class: "past" }, runtime.lately));
+  sentences.push(...notable.map((text) => element("li", { class: "past" }, text)));
   return [element("ul", { class: "findings" }, ...sentences), ...more(runtime.findings_left_out, "findings")];
 }
 
@@ -115,7 +116,7 @@ function workers(runtime, seconds) {
     ["task", "number", (worker) => worker.task?.id],
     ["name", "", (worker) => worker.task_name],
     ["spawned at", "place", (worker) => worker.task?.spawned_at],
-    ["the thread", "", (worker) => worker.activity],
+    ["the thread", "", doing],
   ];
   const slow = (worker) => worker.is_slow;
   return section("Workers", table(columns, runtime.workers, slow), ...more(runtime.workers_left_out, "workers"));
@@ -130,7 +131,7 @@ function slowPolls(runtime) {
     ["task", "number", (poll) => poll.task?.id],
     ["name", "", (poll) => poll.task_name],
     ["spawned at", "place", (poll) => poll.task?.spawned_at],
-    ["the thread", "", (poll) => poll.activity],
+    ["the thread", "", doing],
   ];
   const underWay = (poll) => poll.ended_ms_ago === null;
   return section("The last slow polls", table(columns, runtime.last_slow_polls, underWay));
@@ -145,6 +146,10 @@ function elsewhere(runtime) {
     table(columns, runtime.polled_elsewhere), ...more(runtime.polled_elsewhere_left_out, "tasks"));
 }
 
+// What a thread does, and which function of the program.
+const doing = ({ activity, call }) => (call == null ? activity
+  : `${activity}, ${activity?.startsWith("in ") ? "called by" : "seen in"} ${call}`);
+
 function pool(runtime) {
   const { pool } = runtime;
   const columns = [
@@ -152,6 +157,7 @@ function pool(runtime) {
     ["name", "", (job) => job.name],
     ["for", "number", (job) => duration(job.age_ms)],
     ["spawned at", "place", (job) => job.spawned_at],
+    ["the thread", "", doing],
   ];
   const facts = [
     ["threads", `${count(pool.threads)} of ${count(pool.max_threads)}`],
@@ -232,6 +238,7 @@ function tasks(runtime) {
   const columns = [
     ["task", "number", (task) => task.id, "id"],
     ["name", "", (task) => task.name, "name"],
+    ["works on", "", (task) => task.description],
     ["state", "", (task) => element("span", { class: task.state }, task.state + forEver(task)), "state"],
     ["waits for", "", (task) => task.waits_for.map((wait) => wait.text).join("; ")],
     ["for at least", "number", (task) => duration(task.cold_ms), "wait"],
@@ -343,6 +350,15 @@ function show(runtime, seconds) {
   return element("article", { id: `runtime-${runtime.id}` }, ...parts);
 }
 
+// Of all runtimes, if the program's allocator tells.
+function memory(places, left) {
+  const columns = [
+    ["allocated by tasks spawned at", "place", (place) => place.spawned_at ?? "(other code than tasks)"],
+    ["bytes that were not given back, about", "number", (place) => count(place.bytes)],
+  ];
+  return element("article", {}, section("Memory", table(columns, places), ...more(left, "places")));
+}
+
 function status(text, isBad) {
   byId("status").textContent = text;
   byId("status").className = isBad ? "bad" : "";
@@ -378,6 +394,7 @@ function update(seen) {
   // Runtimes with findings come first.
   seen.runtimes.sort((a, b) => b.findings.length - a.findings.length);
   const shown = seen.runtimes.map((runtime) => show(runtime, seconds));
+  if (seen.memory.length > 0) shown.push(memory(seen.memory, seen.memory_left_out));
   byId("runtimes").replaceChildren(...shown, ...more(seen.runtimes_left_out, "runtimes"));
   draw();
   before = new Map(seen.runtimes.flatMap((runtime) =>
@@ -385,7 +402,9 @@ function update(seen) {
   beforeAt = now;
   const ended = seen.runtimes_ended > 0 ? `; ${count(seen.runtimes_ended)} observed runtimes have ended` : "";
   const none = seen.runtimes.length === 0;
-  const wrong = seen.runtimes.flatMap((runtime) => runtime.findings.map((finding) => finding.text.replaceAll(/\d+/g, "…")));
+  // Where a thread is seen that computes is another place each second.
+  const calm = (text) => text.replaceAll(/, seen in [^;]*/g, "").replaceAll(/\d+/g, "…");
+  const wrong = seen.runtimes.flatMap((runtime) => runtime.findings.map((finding) => calm(finding.text)));
   tell(wrong.length === 0 ? "nothing is wrong" : grouped(wrong).join(". "));
   status(`${none ? "no runtime is left" : `as of ${new Date().toLocaleTimeString()}`}${ended}`, none);
 }

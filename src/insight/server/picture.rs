@@ -6,6 +6,7 @@ use crate::engine::scheduler::WorkerCounts;
 use crate::engine::sync_shim::clock;
 use crate::insight::Dump;
 use crate::insight::history::History;
+use crate::insight::memory::{PlaceMemory, memory_by_place};
 use crate::runtime::{Handle, Id};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -20,6 +21,8 @@ pub(super) const MOST_RUNTIMES: usize = 16;
 
 pub(in crate::insight) struct Picture {
     pub(in crate::insight) runtimes: Vec<Seen>,
+    /// What tasks of all runtimes have allocated.
+    pub(in crate::insight) memory: Vec<PlaceMemory>,
     /// How many more there are.
     pub(in crate::insight) left_out: usize,
     /// How many have ended.
@@ -49,9 +52,9 @@ pub(in crate::insight) struct Cost {
 }
 
 impl Seen {
-    fn of(handle: &Handle, history: &mut History) -> Self {
+    fn of(handle: &Handle, history: &mut History, memory: Option<&[PlaceMemory]>) -> Self {
         let (metrics, mut dump) = (handle.metrics(), handle.dump());
-        history.add(clock::now(), handle, &mut dump);
+        history.add(clock::now(), handle, &mut dump, memory);
         let workers = dump.workers().len().max(1);
         Self {
             id: handle.id(),
@@ -69,12 +72,15 @@ impl Picture {
         let (handles, ended) = observed.living();
         let shown = handles.iter().take(MOST_RUNTIMES);
         histories.retain(|id, _| shown.clone().any(|handle| handle.id() == *id));
-        let seen = shown.map(|handle| {
+        let memory = memory_by_place();
+        let seen = shown.enumerate().map(|(index, handle)| {
             let history = histories.entry(handle.id()).or_insert_with(|| History::of(handle));
-            Seen::of(handle, history)
+            // It is that of the process, and is told once.
+            Seen::of(handle, history, (index == 0).then_some(&memory))
         });
         Self {
             runtimes: seen.collect(),
+            memory,
             left_out: handles.len().saturating_sub(MOST_RUNTIMES),
             ended,
         }

@@ -2,9 +2,10 @@
 //! show what becomes of something.
 //!
 //! A program pays nothing for that but the time of the page's thread: a glance at each worker in 20 ms, which
-//! is some loads, and a picture per second, as each request takes one. When no request has come for
-//! [`LINGER`], the thread sleeps again, and what was seen is forgotten. Scrapers of `/metrics` come all the
-//! time and ask for numbers only, so they do not count.
+//! is some loads, and the stacks of those in slow polls eight times a second at most; and a picture per
+//! second, as each request takes one. When no request has come for [`LINGER`], the thread sleeps again, and
+//! what was seen is forgotten. Scrapers of `/metrics` come all the time and ask for numbers only, so they do
+//! not count.
 
 use super::observed::Observed;
 use super::picture::{Album, MAX_AGE, Picture};

@@ -219,13 +219,13 @@ fn a_signal_does_not_end_the_wait() {
 
     let handler = count as extern "C" fn(libc::c_int);
     // SAFETY: the handler does nothing but an atomic addition. No other test uses this signal.
-    unsafe { libc::signal(libc::SIGURG, handler as libc::sighandler_t) };
+    unsafe { libc::signal(libc::SIGWINCH, handler as libc::sighandler_t) };
     let (mut source, calls, mut other) = Counted::new();
     let reader = thread::spawn(move || read(&mut source, &mut [0; 8]));
     reach(&calls, 1);
     for sent in 1..=200 {
         // SAFETY: the thread has not been joined, so its id is its own.
-        assert_eq!(unsafe { libc::pthread_kill(reader.as_pthread_t(), libc::SIGURG) }, 0);
+        assert_eq!(unsafe { libc::pthread_kill(reader.as_pthread_t(), libc::SIGWINCH) }, 0);
         reach(&HANDLED, sent);
     }
     assert_eq!(calls.load(Ordering::SeqCst), 1, "a signal has led to a read");

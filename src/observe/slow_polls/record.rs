@@ -10,7 +10,7 @@ use super::super::slow_poll::SlowPoll;
 use std::time::{Duration, Instant};
 
 /// How many polls are kept.
-pub(super) const KEPT: usize = 16;
+pub(crate) const KEPT: usize = 16;
 
 /// How many polls are looked at closely in [`PERIOD`].
 const LOOKS: u32 = 16;

@@ -25,6 +25,14 @@ pub enum ThreadActivity {
     Unknown,
 }
 
+impl ThreadActivity {
+    /// Whether the thread is perhaps ready to run, and has no processor. The system counts the time for which
+    /// it has waited for one only when it has got one. Until then no more is known than that it could run.
+    pub(crate) fn may_lack_processor(&self) -> bool {
+        matches!(self, Self::Runs | Self::WaitsForProcessor)
+    }
+}
+
 /// A system call that a thread is in. What it has been given is not read, but for a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SystemCall {

@@ -10,6 +10,7 @@ use crate::engine::wakers::{self, Place};
 use crate::impls::impl_debug;
 use crate::primitive_kind::PrimitiveKind;
 use crate::runtime::block_on::wait_outside;
+use crate::sync::await_place::awaited_here;
 use pin_project_lite::pin_project;
 use std::future::Future;
 use std::pin::Pin;
@@ -144,8 +145,9 @@ impl<T: Clone> Receiver<T> {
     /// assert_eq!(receiver.recv().await, Err(RecvError::Closed));
     /// # });
     /// ```
-    pub async fn recv(&mut self) -> Result<T, RecvError> {
-        Recv { receiver: self, place: Place::new(0) }.await
+    #[track_caller]
+    pub fn recv(&mut self) -> impl Future<Output = Result<T, RecvError>> {
+        awaited_here(Recv { receiver: self, place: Place::new(0) })
     }
 
     /// Returns the next value if there is one.

@@ -12,6 +12,7 @@ use crate::impls::impl_debug;
 use crate::runtime::block_on::wait_outside;
 use crate::runtime::gauges::{Gauge, Measured};
 use crate::runtime::tokio_words;
+use crate::sync::await_place::awaited_here;
 use crate::sync::permits::{Owner, Permits, Refusal};
 use crate::time::{Duration, timeout};
 use std::mem;
@@ -106,15 +107,19 @@ impl<T> Sender<T> {
     /// assert_eq!(sender.send("too late").await.unwrap_err().0, "too late");
     /// # });
     /// ```
-    pub async fn send(&self, value: T) -> Result<(), SendError<T>> {
-        match self.acquire(1).await {
-            Ok(()) => {
-                // The message has its room, so this succeeds although the receiver may be dropped meanwhile.
-                drop(self.shared().push(value));
-                Ok(())
+    #[track_caller]
+    pub fn send(&self, value: T) -> impl Future<Output = Result<(), SendError<T>>> {
+        awaited_here(async move {
+            match self.acquire(1).await {
+                Ok(()) => {
+                    // The message has its room, so this succeeds although the receiver may be dropped
+                    // meanwhile.
+                    drop(self.shared().push(value));
+                    Ok(())
+                }
+                Err(SendError(())) => Err(SendError(value)),
             }
-            Err(SendError(())) => Err(SendError(value)),
-        }
+        })
     }
 
     /// Sends `message` if there is room for it now.
@@ -172,20 +177,23 @@ impl<T> Sender<T> {
     /// assert_eq!(sender.send_timeout(2, soon).await, Err(SendTimeoutError::Timeout(2)));
     /// # });
     /// ```
-    pub async fn send_timeout(
+    #[track_caller]
+    pub fn send_timeout(
         &self,
         value: T,
         timeout: Duration,
-    ) -> Result<(), SendTimeoutError<T>> {
-        tokio_words::assert_timer(|| crate::runtime::Handle::try_current().is_ok());
-        match self::timeout(timeout, self.reserve()).await {
-            Ok(Ok(permit)) => {
-                permit.send(value);
-                Ok(())
+    ) -> impl Future<Output = Result<(), SendTimeoutError<T>>> {
+        awaited_here(async move {
+            tokio_words::assert_timer(|| crate::runtime::Handle::try_current().is_ok());
+            match self::timeout(timeout, self.acquire(1)).await {
+                Ok(Ok(())) => {
+                    Permit::new(self.shared()).send(value);
+                    Ok(())
+                }
+                Ok(Err(_)) => Err(SendTimeoutError::Closed(value)),
+                Err(_) => Err(SendTimeoutError::Timeout(value)),
             }
-            Ok(Err(_)) => Err(SendTimeoutError::Closed(value)),
-            Err(_) => Err(SendTimeoutError::Timeout(value)),
-        }
+        })
     }
 
     /// Sends `value`, and blocks the thread until there is room for it; for code that is not async.
@@ -224,9 +232,12 @@ impl<T> Sender<T> {
     /// # Examples
     ///
     /// See [`Permit::send`].
-    pub async fn reserve(&self) -> Result<Permit<'_, T>, SendError<()>> {
-        self.acquire(1).await?;
-        Ok(Permit::new(self.shared()))
+    #[track_caller]
+    pub fn reserve(&self) -> impl Future<Output = Result<Permit<'_, T>, SendError<()>>> {
+        awaited_here(async move {
+            self.acquire(1).await?;
+            Ok(Permit::new(self.shared()))
+        })
     }
 
     /// Waits for room for `n` messages, and returns an iterator of `n` [`Permit`]s.
@@ -252,9 +263,15 @@ impl<T> Sender<T> {
     /// assert_eq!(numbers, [0, 1, 2]);
     /// # });
     /// ```
-    pub async fn reserve_many(&self, n: usize) -> Result<PermitIterator<'_, T>, SendError<()>> {
-        self.acquire(n).await?;
-        Ok(PermitIterator::new(self.shared(), n))
+    #[track_caller]
+    pub fn reserve_many(
+        &self,
+        n: usize,
+    ) -> impl Future<Output = Result<PermitIterator<'_, T>, SendError<()>>> {
+        awaited_here(async move {
+            self.acquire(n).await?;
+            Ok(PermitIterator::new(self.shared(), n))
+        })
     }
 
     /// Waits for room for one message, and returns it together with this sender.
@@ -272,9 +289,12 @@ impl<T> Sender<T> {
     /// # Examples
     ///
     /// See [`OwnedPermit::send`].
-    pub async fn reserve_owned(self) -> Result<OwnedPermit<T>, SendError<()>> {
-        self.acquire(1).await?;
-        Ok(OwnedPermit::new(self.tx))
+    #[track_caller]
+    pub fn reserve_owned(self) -> impl Future<Output = Result<OwnedPermit<T>, SendError<()>>> {
+        awaited_here(async move {
+            self.acquire(1).await?;
+            Ok(OwnedPermit::new(self.tx))
+        })
     }
 
     async fn acquire(&self, count: usize) -> Result<(), SendError<()>> {

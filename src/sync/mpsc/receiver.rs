@@ -4,6 +4,7 @@ use super::error::TryRecvError;
 use super::receive::Rx;
 use super::room::{Bounded, Unbounded};
 use crate::runtime::block_on::wait_outside;
+use crate::sync::await_place::awaited_here;
 use std::fmt;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -44,8 +45,9 @@ macro_rules! receiver {
             /// assert_eq!(receiver.recv().await, None);
             /// # });
             /// ```
-            pub async fn recv(&mut self) -> Option<T> {
-                poll_fn(|cx| self.rx.poll_recv(cx)).await
+            #[track_caller]
+            pub fn recv(&mut self) -> impl Future<Output = Option<T>> {
+                awaited_here(poll_fn(|cx| self.rx.poll_recv(cx)))
             }
 
             /// Waits for a message, and then moves up to `limit` messages that are there to the end of
@@ -71,8 +73,9 @@ macro_rules! receiver {
             /// assert_eq!(numbers, [0, 1, 2, 3, 4]);
             /// # });
             /// ```
-            pub async fn recv_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
-                poll_fn(|cx| self.rx.poll_recv_many(cx, buffer, limit)).await
+            #[track_caller]
+            pub fn recv_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> impl Future<Output = usize> {
+                awaited_here(poll_fn(move |cx| self.rx.poll_recv_many(cx, buffer, limit)))
             }
 
             /// Returns the next message if there is one now.

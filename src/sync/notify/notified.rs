@@ -2,8 +2,10 @@
 
 use super::Notify;
 use crate::engine::wakers::Place;
+use crate::sync::await_place::note_place;
 use pin_project_lite::pin_project;
 use std::future::Future;
+use std::panic::Location;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -19,6 +21,8 @@ macro_rules! notified {
                 notify: $notify,
                 #[pin]
                 place: Place,
+                // `None` inside of a future that has one of its own.
+                at: Option<&'static Location<'static>>,
             }
 
             impl$(<$lifetime>)? PinnedDrop for $future$(<$lifetime>)? {
@@ -32,9 +36,12 @@ macro_rules! notified {
 
         impl$(<$lifetime>)? $future$(<$lifetime>)? {
             #[inline]
-            pub(super) fn new(notify: $notify) -> Self {
+            pub(super) fn new(
+                notify: $notify,
+                at: Option<&'static Location<'static>>,
+            ) -> Self {
                 let place = Place::new(notify.turn());
-                Self { notify, place }
+                Self { notify, place, at }
             }
 
             /// Begins to wait, as the first poll does; returns whether it is ready.
@@ -98,7 +105,11 @@ macro_rules! notified {
 
             fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
                 let this = self.project();
-                this.notify.poll(this.place.as_ref(), Some(cx))
+                let poll = this.notify.poll(this.place.as_ref(), Some(cx));
+                if let (Some(at), Poll::Pending) = (*this.at, poll) {
+                    note_place(cx.waker(), at);
+                }
+                poll
             }
         }
     };

@@ -54,6 +54,7 @@ use crate::engine::sync_shim::atomic::{AtomicU32, Ordering};
 use crate::engine::{recycler, wakers};
 use std::alloc::Layout;
 use std::mem::{ManuallyDrop, MaybeUninit};
+use std::panic::Location;
 use std::ptr::NonNull;
 use std::task::{Poll, Waker};
 
@@ -82,9 +83,12 @@ struct Cell<T> {
     value: UnsafeCell<MaybeUninit<T>>,
     receiver: UnsafeCell<MaybeUninit<Waker>>,
     sender: UnsafeCell<MaybeUninit<Waker>>,
+    /// Never changes.
+    made_at: &'static Location<'static>,
 }
 
 /// Returns the two halves of a new cell.
+#[track_caller]
 pub(super) fn halves<T>() -> (SendHalf<T>, ReceiveHalf<T>) {
     let cell = recycler::allocate(Layout::new::<Cell<T>>()).cast::<Cell<T>>();
     let new = Cell {
@@ -92,6 +96,7 @@ pub(super) fn halves<T>() -> (SendHalf<T>, ReceiveHalf<T>) {
         value: UnsafeCell::new(MaybeUninit::uninit()),
         receiver: UnsafeCell::new(MaybeUninit::uninit()),
         sender: UnsafeCell::new(MaybeUninit::uninit()),
+        made_at: Location::caller(),
     };
     // SAFETY: memory of this layout, which nothing else uses.
     unsafe { cell.write(new) };
@@ -328,6 +333,11 @@ impl<T> ReceiveHalf<T> {
     /// Which channel it is.
     pub(super) fn address(&self) -> *const () {
         self.0.0.as_ptr().cast_const().cast()
+    }
+
+    /// The place where the channel was made.
+    pub(super) fn made_at(&self) -> &'static Location<'static> {
+        self.0.cell().made_at
     }
 
     /// Whether one of the halves has ended the channel.

@@ -7,6 +7,7 @@ use crate::engine::sync_shim::{Arc, RwLockReadGuard};
 use crate::engine::task::budget;
 use crate::engine::task::waker::set_note;
 use crate::primitive_kind::PrimitiveKind;
+use crate::sync::await_place::awaited_here;
 use crate::sync::notify::Notified;
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -153,12 +154,15 @@ impl<T> Receiver<T> {
     /// assert!(receiver.changed().await.is_err());
     /// # });
     /// ```
-    pub async fn changed(&mut self) -> Result<(), RecvError> {
-        // `budget::within` would do, but its future in a future costs a twentieth of what a receiver does for
-        // a value.
-        let mut change = Change { shared: &self.shared, memory: &mut self.memory };
-        let mut notified = pin!(change.notified());
-        poll_fn(|cx| budget::poll_leaf(cx, |cx| change.poll(notified.as_mut(), cx))).await
+    #[track_caller]
+    pub fn changed(&mut self) -> impl Future<Output = Result<(), RecvError>> {
+        awaited_here(async move {
+            // `budget::within` would do, but its future in a future costs a twentieth of what a receiver does
+            // for a value.
+            let mut change = Change { shared: &self.shared, memory: &mut self.memory };
+            let mut notified = pin!(change.notified());
+            poll_fn(|cx| budget::poll_leaf(cx, |cx| change.poll(notified.as_mut(), cx))).await
+        })
     }
 
     /// Waits until `f` returns true for the value, and returns that value, which counts as seen. The present
@@ -189,8 +193,12 @@ impl<T> Receiver<T> {
     /// assert!(*receiver.wait_for(|number| *number > 7).await.unwrap() > 7);
     /// # });
     /// ```
-    pub async fn wait_for(&mut self, f: impl FnMut(&T) -> bool) -> Result<Ref<'_, T>, RecvError> {
-        budget::within(self.wait_for_unbudgeted(f)).await
+    #[track_caller]
+    pub fn wait_for(
+        &mut self,
+        f: impl FnMut(&T) -> bool,
+    ) -> impl Future<Output = Result<Ref<'_, T>, RecvError>> {
+        awaited_here(async move { budget::within(self.wait_for_unbudgeted(f)).await })
     }
 
     async fn wait_for_unbudgeted(
@@ -232,7 +240,7 @@ struct Change<'a, T> {
 
 impl<'a, T> Change<'a, T> {
     fn notified(&self) -> Notified<'a> {
-        self.shared.changed[self.memory.index()].notified()
+        self.shared.changed[self.memory.index()].notified_inside()
     }
 
     /// `notified` was made before the look at the state, so a change that comes after the look notifies it.

@@ -1,18 +1,20 @@
 //! Await trees: where tasks wait, without a word about it in their code.
 
-use super::requests::{body, connect, get, read, request, send};
+use super::requests::{body, connect, get, read, request, send, trees};
 use crate::support::guard::{exactly, guarded, until, workers};
 use crate::support::loopback::tcp_pair;
+use crate::support::process::alone;
+use crate::support::waiting::until_waiting;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
-use liten::insight::{AwaitNode, AwaitTree, AwaitTreeError, Builder, TaskState};
+use liten::insight::{AwaitNode, AwaitTree, AwaitTreeError, Builder, Server, TaskState};
 use liten::net::TcpStream;
 use liten::runtime::{self, Handle, LocalRuntime, Runtime};
-use liten::sync::{Mutex, oneshot};
+use liten::sync::{Mutex, Semaphore, oneshot};
 use liten::task::{JoinHandle, JoinSet, TaskId, yield_now};
 use liten::time::sleep;
 use std::backtrace::Backtrace;
@@ -20,6 +22,7 @@ use std::convert::Infallible;
 use std::env;
 use std::future::{Future, pending, poll_fn};
 use std::io::Write;
+use std::net;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -42,9 +45,11 @@ fn spawn_waiting<T: Send + 'static>(
     runtime: &Runtime,
     future: impl Future<Output = T> + Send + 'static,
 ) -> JoinHandle<T> {
-    let before = runtime.metrics().num_cold_tasks();
     let task = runtime.spawn(future);
-    until(|| runtime.metrics().num_cold_tasks() > before);
+    until(|| {
+        let mut tasks = runtime.handle().tasks();
+        tasks.any(|seen| seen.id() == task.id() && seen.state() == TaskState::Waiting)
+    });
     task
 }
 
@@ -375,12 +380,14 @@ fn a_task_that_is_always_ready_goes_on() {
         let runtime = workers(1);
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
+        let (go, gone) = oneshot::channel::<()>();
         let task = spawn_waiting(&runtime, async move {
-            sleep(Duration::from_millis(1)).await;
+            gone.await.unwrap();
             while !stopped.load(Ordering::Relaxed) {
                 yield_now().await;
             }
         });
+        go.send(()).unwrap();
         let tree = tree_with(runtime.handle(), task.id(), "yield_now");
         assert!(tree.to_string().contains("goes on, and was in"), "{tree}");
         stop.store(true, Ordering::Relaxed);
@@ -406,10 +413,12 @@ fn where_there_is_no_tree_the_error_says_why() {
         assert_eq!(runtime.block_on(own).unwrap(), AwaitTreeError::Running);
         let gates = Arc::new([Barrier::new(2), Barrier::new(2)]);
         let (at, waits) = (gates.clone(), spawn_waiting(&runtime, pending::<()>()));
+        let (go, gone) = oneshot::channel::<()>();
         let blocks = spawn_waiting(&runtime, async move {
-            sleep(Duration::from_millis(1)).await;
+            gone.await.unwrap();
             at.iter().for_each(|gate| _ = gate.wait());
         });
+        go.send(()).unwrap();
         gates[0].wait();
         let short = Duration::from_millis(10);
         assert_eq!(ask(blocks.id(), short), AwaitTreeError::Running);
@@ -492,19 +501,16 @@ fn no_wake_is_lost_while_trees_are_asked_for() {
     const PAIRS: u64 = 8;
     guarded(|| {
         let runtime = workers(2);
-        // What names are looked up in is there before the tasks begin: to read it may take longer than they
-        // do.
-        let other = spawn_waiting(&runtime, pending::<()>());
-        drop(tree(runtime.handle(), other.id()));
-        other.abort();
+        let start = Arc::new(Semaphore::new(0));
         let total = Arc::new(tokio::sync::Mutex::new(0));
         let lock = Arc::new(Mutex::new(0));
         let pairs: Vec<_> = (0..PAIRS)
             .flat_map(|_| {
                 let (to, from) = smol::channel::bounded(1);
                 let (back, mut answers) = liten::sync::mpsc::channel(1);
-                let (total, lock) = (total.clone(), lock.clone());
+                let (total, lock, start) = (total.clone(), lock.clone(), start.clone());
                 let asks = runtime.spawn(async move {
+                    drop(start.acquire().await.unwrap());
                     for round in 0..ROUNDS {
                         to.send(round).await.unwrap();
                         assert_eq!(answers.recv().await, Some(round));
@@ -523,7 +529,11 @@ fn no_wake_is_lost_while_trees_are_asked_for() {
                 [asks, echoes]
             })
             .collect();
-        let mut trees = 0;
+        // Before they begin: to read what names are looked up in may take longer than they do.
+        until_waiting(&runtime, pairs.len());
+        drop(tree(runtime.handle(), pairs[0].id()));
+        let mut trees = 1;
+        start.add_permits(pairs.len());
         while pairs.iter().any(|task| !task.is_finished()) {
             for task in &pairs {
                 match runtime.handle().await_tree(task.id(), PATIENCE) {
@@ -571,13 +581,7 @@ fn a_profile_counts_the_tasks_in_each_function() {
         let deep_ones: Vec<_> = (0..3).map(|_| spawn_waiting(&runtime, deep())).collect();
         let others = [spawn_waiting(&runtime, on_channel())];
         let of_handle = runtime.handle().await_profile(PATIENCE).to_string();
-        // Another test of this process may be asking for a tree.
-        let of_page = loop {
-            let answer = get(&page, "/trees");
-            if answer.status != 409 {
-                break answer.body;
-            }
-        };
+        let of_page = trees(&page, "/trees");
         assert!(of_page.starts_with(&format!("runtime {}: ", runtime.handle().id())), "{of_page}");
         for text in [of_handle, of_page] {
             assert!(text.contains("4 tasks wait here"), "{text}");
@@ -606,10 +610,10 @@ fn the_page_has_the_tree_of_a_task() {
         let runtime = workers(1);
         let task = spawn_waiting(&runtime, deep());
         let page = Builder::new().observe(runtime.handle()).serve("127.0.0.1:0").unwrap();
-        let text = body(&page, &format!("/tree?task={}", task.id()));
+        let text = trees(&page, &format!("/tree?task={}", task.id()));
         let deepest = if has_lines() { "await_trees::deepest at" } else { "await_trees::deepest" };
         assert!(text.contains(deepest), "{text}");
-        let missing = body(&page, &format!("/tree?task={}", u64::MAX));
+        let missing = trees(&page, &format!("/tree?task={}", u64::MAX));
         assert!(missing.contains("no task with this id"), "{missing}");
         for path in ["/tree", "/tree?task=", "/tree?task=0", "/tree?task=x", "/tree?id=1"] {
             assert_eq!(get(&page, path).status, 400, "{path}");
@@ -627,22 +631,16 @@ fn the_page_has_the_tree_of_a_task() {
         begins.recv().unwrap();
         thread::scope(|scope| {
             // One that is made at the same moment comes before this one.
-            let waits = scope.spawn(|| {
-                loop {
-                    let answer = get(&page, &format!("/tree?task={}", task.id()));
-                    if answer.status != 409 {
-                        return answer;
-                    }
-                }
-            });
+            let waits = scope.spawn(|| trees(&page, &format!("/tree?task={}", task.id())));
             until(|| get(&page, "/tree?task=1").status == 409 || waits.is_finished());
             assert!(body(&page, "/text").contains("tasks alive"));
             drop(release);
             let answer = waits.join().unwrap();
-            assert_eq!(answer.status, 200);
             // The latter on a machine that had no time for it.
-            let is_answer = |what| answer.body.contains(what);
-            assert!(is_answer("deepest") || is_answer("no thread has come"), "{answer:?}");
+            assert!(
+                answer.contains("deepest") || answer.contains("no thread has come"),
+                "{answer}"
+            );
         });
         runtime.block_on(blocks).unwrap();
     });
@@ -651,29 +649,52 @@ fn the_page_has_the_tree_of_a_task() {
 /// The thread that waits until the task is polled does not keep the page's thread, which waits for it.
 #[test]
 fn a_page_that_ends_does_not_wait_for_a_tree() {
-    guarded(|| {
-        let runtime = workers(1);
-        let (release, held) = std::sync::mpsc::channel::<()>();
-        let task = runtime.spawn(async move {
-            liten::time::sleep(Duration::from_millis(1)).await;
-            _ = held.recv();
-        });
-        let page = Builder::new().observe(runtime.handle()).serve("127.0.0.1:0").unwrap();
-        until(|| {
-            let seen = runtime.handle().tasks().find(|seen| seen.id() == task.id());
-            seen.is_some_and(|seen| seen.state() == TaskState::Running)
-        });
-        let mut asked = connect(page.local_addr());
-        asked.write_all(request(&page, &format!("/tree?task={}", task.id())).as_bytes()).unwrap();
-        until(|| get(&page, "/tree?task=1").status == 409);
-        let begun = Instant::now();
-        drop(page);
-        // The limit of a tree is 5 s.
-        assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
-        // Mostly there is no answer any more. The tree may have been given up just before, and is not made.
-        let answer = read(asked);
-        let is_no_tree = |body: &str| body.contains("the task is in a poll that has not ended");
-        assert!(answer.as_ref().map_or(true, |answer| is_no_tree(&answer.body)), "{answer:?}");
-        drop(release);
+    // So that no other test has a tree made.
+    let test = "insight::await_trees::a_page_that_ends_does_not_wait_for_a_tree";
+    guarded(|| alone(test, end_a_page_that_makes_a_tree));
+}
+
+fn end_a_page_that_makes_a_tree() {
+    let runtime = workers(1);
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let (go, gone) = oneshot::channel::<()>();
+    let task = spawn_waiting(&runtime, async move {
+        gone.await.unwrap();
+        _ = held.recv();
     });
+    go.send(()).unwrap();
+    let page = Builder::new().observe(runtime.handle()).serve("127.0.0.1:0").unwrap();
+    until(|| {
+        let seen = runtime.handle().tasks().find(|seen| seen.id() == task.id());
+        seen.is_some_and(|seen| seen.state() == TaskState::Running)
+    });
+    let mut asked = ask_for_tree(&page, task.id());
+    // Another request may be refused only as long as this one is being answered. This one is made again when
+    // the other came before it, or when it has been given up.
+    until(|| {
+        let is_busy = get(&page, "/tree?task=1").status == 409;
+        let is_answered = asked.peek(&mut [0]).is_ok();
+        if is_answered {
+            asked = ask_for_tree(&page, task.id());
+        }
+        is_busy && !is_answered
+    });
+    asked.set_nonblocking(false).unwrap();
+    let begun = Instant::now();
+    drop(page);
+    // The limit of a tree is 5 s.
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    // Mostly there is no answer any more. The tree may have been given up just before, and is not made.
+    let answer = read(asked);
+    let is_no_tree = |body: &str| body.contains("the task is in a poll that has not ended");
+    assert!(answer.as_ref().map_or(true, |answer| is_no_tree(&answer.body)), "{answer:?}");
+    drop(release);
+}
+
+/// A request for a tree whose answer can be read without waiting for it.
+fn ask_for_tree(page: &Server, task: TaskId) -> net::TcpStream {
+    let mut stream = connect(page.local_addr());
+    stream.write_all(request(page, &format!("/tree?task={task}")).as_bytes()).unwrap();
+    stream.set_nonblocking(true).unwrap();
+    stream
 }

@@ -2,7 +2,8 @@
 
 use super::requests::{body, json};
 use crate::support::guard::{guarded, until, workers};
-use liten::insight::{Builder, Server, TaskInfo, TaskState};
+use crate::support::waiting::until_waiting;
+use liten::insight::{Builder, Server};
 use liten::runtime::Runtime;
 use liten::sync::Notify;
 use liten::task::TaskId;
@@ -15,13 +16,15 @@ fn page_of(runtime: &Runtime) -> Server {
     Builder::new().observe(runtime.handle()).serve("127.0.0.1:0").unwrap()
 }
 
-/// What the page says of the task. `None` also if its picture is from before the task.
-fn cold_ms(page: &Server, query: &str, task: TaskId) -> Option<u64> {
+/// What one answer of the page says of the tasks. `None` also if its picture is from before the task.
+fn cold_ms<const N: usize>(page: &Server, query: &str, tasks: [TaskId; N]) -> [Option<u64>; N] {
     let all: serde_json::Value =
         serde_json::from_str(&body(page, &format!("/json{query}"))).unwrap();
-    let tasks = all["runtimes"][0]["task_list"].as_array().unwrap().clone();
-    let task = tasks.into_iter().find(|seen| seen["id"].as_u64() == Some(u64::from(task)));
-    task.and_then(|seen| seen["cold_ms"].as_u64())
+    let listed = all["runtimes"][0]["task_list"].as_array().unwrap();
+    tasks.map(|task| {
+        let seen = listed.iter().find(|seen| seen["id"].as_u64() == Some(u64::from(task)));
+        seen.and_then(|seen| seen["cold_ms"].as_u64())
+    })
 }
 
 #[test]
@@ -38,9 +41,9 @@ fn a_task_waits_for_as_long_at_least_as_looks_have_found_it_waiting() {
                 counts.fetch_add(1, Ordering::Relaxed);
             }
         });
-        until(|| runtime.metrics().num_cold_tasks() == 2);
+        until_waiting(&runtime, 2);
         let page = page_of(&runtime);
-        let both = |query: &str| [stays, wakes.id()].map(|task| cold_ms(&page, query, task));
+        let both = |query: &str| cold_ms(&page, query, [stays, wakes.id()]);
         // The first look knows of nothing before.
         assert_eq!(both(""), [None, None]);
         until(|| both("").iter().all(|time| time.is_some_and(|time| time >= 300)));
@@ -49,21 +52,19 @@ fn a_task_waits_for_as_long_at_least_as_looks_have_found_it_waiting() {
         drop(runtime.handle().dump());
         assert_eq!(runtime.handle().tasks().count(), 2);
         // One of them is polled, and waits again.
-        let waited = cold_ms(&page, "", stays).unwrap();
+        let [waited] = cold_ms(&page, "", [stays]).map(Option::unwrap);
         notify.notify_one();
         until(|| rounds.load(Ordering::Relaxed) == 1);
-        let waits = |seen: &TaskInfo| seen.state() == TaskState::Waiting;
-        until(|| runtime.handle().tasks().all(|seen| waits(&seen)));
+        until_waiting(&runtime, 2);
         let [still, anew] = both("?sort=wait");
-        assert!(
-            still >= Some(waited) && anew.is_none_or(|anew| anew < waited),
-            "{still:?} {anew:?}"
-        );
+        // That one has waited since then at the most.
+        let expected = waited + anew.unwrap_or(0);
+        assert!(still >= Some(expected), "{still:?} {anew:?}, {waited} before");
         let text = body(&page, "/text");
         let row = text.lines().find(|line| line.contains(&format!("task {stays},"))).unwrap();
         assert!(row.contains(", waiting for ever, for ") && row.contains(" s at least"), "{row}");
         // Never longer than it can have been.
-        let told = cold_ms(&page, "", stays).unwrap();
+        let [told] = cold_ms(&page, "", [stays]).map(Option::unwrap);
         assert!(Duration::from_millis(told) <= begun.elapsed());
     });
 }
@@ -76,10 +77,10 @@ fn tasks_are_sorted_by_the_time_for_which_they_have_waited() {
         let page = page_of(&runtime);
         let old = runtime.spawn(pending::<()>()).id();
         until(|| runtime.metrics().num_cold_tasks() == 1);
-        until(|| cold_ms(&page, "", old).is_some_and(|time| time > 200));
+        until(|| cold_ms(&page, "", [old])[0].is_some_and(|time| time > 200));
         let young = runtime.spawn(pending::<()>()).id();
         until(|| runtime.metrics().num_cold_tasks() == 2);
-        until(|| cold_ms(&page, "", young).is_some());
+        until(|| cold_ms(&page, "", [young])[0].is_some());
         let order = |query: &str| {
             let all: serde_json::Value = serde_json::from_str(&body(&page, query)).unwrap();
             let tasks = all["runtimes"][0]["task_list"].as_array().unwrap().clone();

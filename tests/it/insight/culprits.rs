@@ -25,7 +25,7 @@ fn said(page: &Server) -> Vec<String> {
 }
 
 /// Waits for a sentence that has all of these parts.
-fn until_said(page: &Server, parts: &[&str]) {
+pub(super) fn until_said(page: &Server, parts: &[&str]) {
     until(|| said(page).iter().any(|said| parts.iter().all(|part| said.contains(part))));
 }
 
@@ -196,5 +196,19 @@ fn what_tasks_have_waited_for_long_is_told_with_its_end() {
         );
         drop((release, thread.0));
         thread.1.join().unwrap();
+    });
+}
+
+#[test]
+fn a_runtime_with_findings_comes_before_those_without() {
+    guarded(|| {
+        let (well, sick) = (workers(1), workers(1));
+        let page = Builder::new()
+            .observe(well.handle())
+            .observe(sick.handle())
+            .serve("127.0.0.1:0")
+            .unwrap();
+        drop(sick.spawn(pending::<()>()));
+        until(|| body(&page, "/text").starts_with("! 1 task spawned at "));
     });
 }

@@ -114,8 +114,10 @@ fn what_led_to_a_panic_is_kept_once() {
         assert!(reason.starts_with(&format!("task {id}, spawned at {}:{line}:", file!())));
         assert!(reason.ends_with(", has panicked"), "{reason}");
         assert!(file.has_panic_of(id));
-        assert_eq!(file.events.polls_of(id), 1);
-        assert!(before.iter().all(|&id| file.events.polls_of(id) >= 49));
+        // A worker that was on its way to the task when the recording began does not record that poll.
+        assert!(file.events.polls_of(id) <= 1);
+        // A worker that the system does not let run finds more than one message in a poll.
+        assert!(before.iter().all(|&id| file.events.polls_of(id) >= 38));
         let marks: Vec<_> = file.events.with("cat", "snapshot").collect();
         assert_eq!((marks.len(), marks[0]["name"].as_str()), (1, Some(reason)));
         drop(recorder);
@@ -183,20 +185,25 @@ fn a_slow_poll_is_kept_while_it_lasts() {
     guarded(|| {
         let mut builder = exactly(2);
         // Long: a worker's thread that the system does not let run is held up by something other than a task.
-        let runtime = builder.slow_poll_threshold(500 * MS).build().unwrap();
+        let runtime = builder.slow_poll_threshold(3_000 * MS).build().unwrap();
         let dir = Dir::new();
         let recorder = FlightRecorder::builder()
             .on_slow_poll()
+            .min_interval(Duration::ZERO)
             .to_dir(&dir.0)
             .start(runtime.handle())
             .unwrap();
         let (release, held) = mpsc::channel::<()>();
         let task = runtime.spawn(async move { _ = held.recv() });
-        until(|| recorder.kept() == 1);
-        let (name, file) = dir.only();
-        assert!(name.ends_with("-slow_poll.json"), "{name}");
+        let of_task = format!("task {}, ", task.id());
+        let kept = || -> Vec<File> {
+            let names = dir.names().into_iter().filter(|name| name.ends_with("-slow_poll.json"));
+            let files = names.map(|name| File::read(&dir.0.join(name)));
+            files.filter(|file| file.reason().starts_with(&of_task)).collect()
+        };
+        until(|| !kept().is_empty());
+        let file = kept().remove(0);
         let reason = file.reason();
-        assert!(reason.starts_with(&format!("task {}, ", task.id())), "{reason}");
         assert!(reason.contains("has held up worker"), "{reason}");
         let polls: Vec<_> = file.events.with("cat", "poll").collect();
         let id: Value = task.id().to_string().parse::<u64>().unwrap().into();
@@ -207,7 +214,7 @@ fn a_slow_poll_is_kept_while_it_lasts() {
         drop(release);
         runtime.block_on(task).unwrap();
         drop(recorder);
-        assert_eq!(dir.names().len(), 1);
+        assert_eq!(kept().len(), 1);
     });
 }
 
@@ -281,7 +288,7 @@ fn what_was_last_in_a_runtime_that_has_ended_can_be_kept() {
         until(|| recorder.kept() == 1);
         let (name, file) = dir.only();
         assert!(name.ends_with("-request.json"), "{name}");
-        assert!(tasks.iter().all(|&task| file.events.polls_of(task) >= 19));
+        assert!(tasks.iter().all(|&task| file.events.polls_of(task) >= 15));
         assert!(!recorder.snapshot().is_empty());
     });
 }

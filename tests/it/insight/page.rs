@@ -10,38 +10,44 @@ mod numbers;
 mod past;
 mod targets;
 
-use super::requests::{Answer, body, connect, get, json, read, request, send};
+use super::requests::{Answer, body, connect, get, json, read, request, send, trees};
 use crate::scheduler::steal::occupy;
 use crate::support::guard::{exactly, guarded, until, workers};
+use crate::support::waiting::until_waiting;
 use liten::insight::{Builder, Server, serve};
 use liten::runtime::{LocalRuntime, Runtime};
 use liten::task::JoinHandle;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::pending;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::panic::resume_unwind;
 use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
+use std::{iter, thread};
 
 fn page_of(runtime: &Runtime) -> Server {
     Builder::new().observe(runtime.handle()).serve("127.0.0.1:0").unwrap()
 }
 
-/// Spawns so many tasks, and returns when so many wait.
+/// Spawns so many tasks, and returns when so many wait: all that there are.
 fn wait_for_ever(runtime: &Runtime, tasks: usize, all: usize) {
     for _ in 0..tasks {
         drop(runtime.spawn(pending::<()>()));
     }
-    until(|| runtime.metrics().num_cold_tasks() == all);
+    until_waiting(runtime, all);
 }
 
-/// Spawns a task that blocks its worker until the sender is dropped; and the line that is to be named.
+/// Has a task block its worker until the sender is dropped; and the line that is to be named.
 fn block(runtime: &Runtime) -> (mpsc::Sender<()>, String) {
-    let (release, held) = mpsc::channel();
+    let ((release, held), (begun, begins)) = (mpsc::channel(), mpsc::channel());
     let line = line!() + 1;
-    drop(runtime.spawn(async move { _ = held.recv() }));
+    drop(runtime.spawn(async move {
+        begun.send(()).unwrap();
+        _ = held.recv();
+    }));
+    begins.recv().unwrap();
     (release, format!("{}:{line}", file!()))
 }
 
@@ -60,7 +66,7 @@ fn the_text_names_what_blocks_while_every_worker_is_stuck() {
                 && text.contains("runtime \"billing\" with workers")
         });
         drop(blocked);
-        until(|| body(&page, "/text").starts_with("nothing is wrong that a dump shows"));
+        until(|| !body(&page, "/text").starts_with("! "));
     });
 }
 
@@ -71,8 +77,16 @@ fn json_has_what_the_dump_has() {
         let page = page_of(&runtime);
         wait_for_ever(&runtime, 700, 700);
         let (release, place) = block(&runtime);
-        until(|| json(&page)["runtimes"][0]["findings"][0]["kind"] == "blocked_worker");
-        let all = json(&page);
+        // The other worker looks blocked as well while the system does not let it run.
+        let is_it = |finding: &Value| {
+            let text = finding["text"].as_str().unwrap();
+            finding["kind"] == "blocked_worker" && text.contains(&place)
+        };
+        let mut all = Value::Null;
+        until(|| {
+            all = json(&page);
+            all["runtimes"][0]["findings"].as_array().unwrap().iter().any(is_it)
+        });
         assert_eq!(all["process"], std::process::id());
         let seen = &all["runtimes"][0];
         assert_eq!(seen["name"], "a \"b\"\n</script>");
@@ -80,12 +94,11 @@ fn json_has_what_the_dump_has() {
             (&seen["flavor"], &seen["tasks"]["alive"]),
             (&"multi_thread".into(), &701.into())
         );
-        assert!(seen["findings"][0]["text"].as_str().unwrap().contains(&place));
         let workers = seen["workers"].as_array().unwrap();
         assert_eq!(workers.len(), 2);
-        let blocked = workers.iter().find(|worker| !worker["task"].is_null()).unwrap();
-        assert!(blocked["task"]["spawned_at"].as_str().unwrap().starts_with(&place));
-        assert!(blocked["poll_ms"].as_u64().unwrap() >= 100);
+        let is_here = |at: &Value| at.as_str().is_some_and(|at| at.starts_with(&place));
+        let mut blocked = workers.iter().filter(|worker| is_here(&worker["task"]["spawned_at"]));
+        assert!(blocked.next().unwrap()["poll_ms"].as_u64().unwrap() >= 100);
         // The running one is the first of the table, which has so many rows and says how many are missing.
         let tasks = seen["task_list"].as_array().unwrap();
         assert_eq!((tasks.len(), &seen["task_list_left_out"]), (500, &201.into()));
@@ -354,14 +367,7 @@ fn nothing_that_a_task_holds_is_shown() {
                 liten::time::sleep(Duration::from_millis(20)).await;
             }
         });
-        let tree = format!("/tree?task={}", holder.id());
-        // Another test of this process may be asking for one.
-        let tree = || loop {
-            let answer = get(&page, &tree);
-            if answer.status != 409 {
-                return ("/tree", answer.body);
-            }
-        };
+        let tree = || ("/tree", trees(&page, &format!("/tree?task={}", holder.id())));
         let shown = |path| (path, body(&page, path));
         // While the trace is recorded, there are panics, which the others come after.
         let (live, trace) = (shown("/live"), shown("/trace"));
@@ -617,10 +623,11 @@ fn a_dropped_page_is_closed_and_its_port_free() {
         );
         let idle = connect(address);
         drop(page);
-        assert!(TcpStream::connect(address).is_err());
+        // A process that another test starts has a copy of the socket until its exec.
+        until(|| TcpStream::connect(address).is_err());
         drop(idle);
-        let page = serve_on(&runtime, &address.to_string()).unwrap();
-        assert_eq!(page.local_addr(), address);
+        let mut pages = iter::repeat_with(|| serve_on(&runtime, &address.to_string()));
+        assert_eq!(pages.find_map(Result::ok).unwrap().local_addr(), address);
     });
 }
 
@@ -683,7 +690,8 @@ fn a_hundred_pages_leave_nothing_behind() {
                 drop((page, idle));
             }
             until_threads_are("liten-insight", 0);
-            assert_eq!(descriptors(), before);
+            // The runtime may be reading a file at the moment.
+            until(|| descriptors() <= before);
         });
     });
 }

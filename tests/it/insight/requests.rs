@@ -51,18 +51,26 @@ pub(super) fn request(page: &Server, path: &str) -> String {
 
 /// Sends `method path` with these headers, and no others.
 pub(super) fn send(to: SocketAddr, line: &str, headers: &[(&str, &str)]) -> Answer {
-    let mut stream = connect(to);
     let headers: String =
         headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    stream.write_all(format!("{line} HTTP/1.1\r\n{headers}\r\n").as_bytes()).unwrap();
-    read(stream).unwrap()
+    ask(to, &format!("{line} HTTP/1.1\r\n{headers}\r\n"))
 }
 
 /// The answer to [`request`].
 pub(super) fn get(page: &Server, path: &str) -> Answer {
-    let mut stream = connect(page.local_addr());
-    stream.write_all(request(page, path).as_bytes()).unwrap();
-    read(stream).unwrap()
+    ask(page.local_addr(), &request(page, path))
+}
+
+/// Asks once more if the page has not waited for all of the request: the system may not have let this thread
+/// run.
+fn ask(to: SocketAddr, request: &str) -> Answer {
+    let once = || {
+        let mut stream = connect(to);
+        stream.write_all(request.as_bytes()).unwrap();
+        read(stream).unwrap()
+    };
+    let answer = once();
+    if answer.status == 408 { once() } else { answer }
 }
 
 /// As [`get`], and it is there.
@@ -70,6 +78,17 @@ pub(super) fn body(page: &Server, path: &str) -> String {
     let answer = get(page, path);
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.body
+}
+
+/// As [`body`] for a path that asks for await trees: again while another test of this process has one made.
+pub(super) fn trees(page: &Server, path: &str) -> String {
+    loop {
+        let answer = get(page, path);
+        if answer.status != 409 {
+            assert_eq!(answer.status, 200, "{answer:?}");
+            return answer.body;
+        }
+    }
 }
 
 pub(super) fn json(page: &Server) -> serde_json::Value {

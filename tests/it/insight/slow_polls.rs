@@ -1,8 +1,10 @@
 //! One poll that holds up its worker is told of, whatever the other workers do.
 
-use crate::support::guard::{exactly, guarded, until};
+use crate::support::guard::{exactly, guarded, until, within};
+use crate::support::waiting::until_waiting;
 use liten::runtime::{Builder, Handle, Runtime, SlowPoll};
-use liten::task;
+use liten::sync::oneshot;
+use liten::task::{self, TaskId};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
@@ -20,58 +22,69 @@ fn telling(count: usize, threshold: Duration) -> (Runtime, Receiver<SlowPoll>) {
     (runtime, told)
 }
 
+/// Whether it is a poll of that task. Others are of workers that the system does not let run.
+fn is_of(slow: &SlowPoll, id: TaskId) -> bool {
+    slow.task().is_some_and(|task| task.id() == id)
+}
+
 #[test]
 fn a_slow_poll_is_told_of_once_while_another_worker_is_idle() {
     guarded(|| {
         let (runtime, told) = telling(2, 50 * MS);
         let (release, held) = mpsc::channel::<()>();
         let (task, line) = (runtime.spawn(async move { _ = held.recv() }), line!());
-        let slow = told.recv().unwrap();
-        let seen = slow.task().unwrap();
-        assert_eq!((seen.id(), seen.spawned_at().line()), (task.id(), line));
+        let id = task.id();
+        let slow = told.iter().find(|slow| is_of(slow, id)).unwrap();
+        assert_eq!(slow.task().unwrap().spawned_at().line(), line);
         assert!(slow.duration() >= 50 * MS && slow.worker() < 2, "{slow}");
-        assert_eq!(runtime.metrics().slow_poll_count(), 1);
+        assert!(runtime.metrics().slow_poll_count() >= 1);
         let text = slow.to_string();
         assert!(text.contains(&format!("{}:{line}:", file!())), "{text}");
         assert!(text.contains("has held up worker "), "{text}");
         thread::sleep(150 * MS);
-        assert!(told.try_recv().is_err(), "once");
         drop(release);
         runtime.block_on(task).unwrap();
-        assert_eq!(runtime.metrics().slow_poll_count(), 1);
+        // The runtime's end drops the function, and with it the sender.
+        drop(runtime);
+        assert!(!told.iter().any(|slow| is_of(&slow, id)), "once");
     });
 }
 
-/// Makes 20 blocks, and again until half of them are named, five times at the most. Returns how many were
-/// named in each round before that.
-pub(super) fn rounds_until_half(mut is_named: impl FnMut() -> bool) -> Vec<usize> {
-    let rounds = (0..5).map(|_| (0..20).filter(|_| is_named()).count());
+/// Twice as long as the rounds of [`rounds_until_half`] block.
+pub(super) const ALL_ROUNDS: Duration = Duration::from_secs(250);
+
+/// Makes 20 blocks of 200 ms. While fewer than half of them are named, makes 20 that are twice as long, in
+/// five rounds at the most. Returns how many were named in each round before that.
+pub(super) fn rounds_until_half(mut is_named: impl FnMut(Duration) -> bool) -> Vec<usize> {
+    let lengths = (0..5_u32).map(|round| (200_u32 << round) * MS);
+    let rounds = lengths.map(|length| (0..20).filter(|_| is_named(length)).count());
     rounds.take_while(|&named| named < 10).collect()
 }
 
-/// Once, with the settings of a runtime that says nothing of slow polls. On a machine that is busy with
-/// something else, the look may come too late, or find a thread that runs: so half of them are enough, and if
-/// fewer are named, all are made once more.
+/// With the settings of a runtime that says nothing of slow polls. On a machine that is busy with something
+/// else, the look may come too late, or find a thread that runs: so half of them are enough, and if fewer are
+/// named, they are made longer.
 #[cfg(target_os = "linux")]
 #[test]
 fn blocks_of_200_ms_are_named_with_their_place_and_call() {
-    guarded(|| {
+    within(ALL_ROUNDS, || {
         let (sender, told) = mpsc::channel();
         let tell = move |slow: &SlowPoll| drop(sender.send(slow.clone()));
         let runtime = exactly(2).on_slow_poll(tell).build().unwrap();
         let line = line!() + 1;
-        let block = || runtime.spawn(async { thread::sleep(200 * MS) });
+        let block = |length| runtime.spawn(async move { thread::sleep(length) });
         let place = format!("{}:{line}:", file!());
         let mut seen = Vec::new();
-        let is_named = || {
-            let task = block();
+        let is_named = |length| {
+            let task = block(length);
             let id = task.id();
             runtime.block_on(task).unwrap();
             // Those of earlier ones may have come late.
-            let of_task = |slow: &SlowPoll| slow.task().is_some_and(|task| task.id() == id);
-            let Some(slow) = told.try_iter().find(of_task) else { return false };
+            let Some(slow) = told.try_iter().find(|slow| is_of(slow, id)) else { return false };
             let text = slow.to_string();
-            assert!(slow.duration() >= 100 * MS && text.contains(&place), "{text}");
+            // However long the block is, the looks have counted 100 ms, and hardly more.
+            assert!((100 * MS..200 * MS).contains(&slow.duration()), "{text}");
+            assert!(text.contains(&place), "{text}");
             let is_named = text.contains("nanosleep");
             seen.push(text);
             is_named
@@ -81,31 +94,39 @@ fn blocks_of_200_ms_are_named_with_their_place_and_call() {
     });
 }
 
-/// Each is shorter, and so is the time between two looks.
+/// Each is shorter, and so is the time between two looks. On a machine that is busy with something else, one
+/// of them may be long: then all of it once more.
 #[test]
 fn polls_that_follow_each_other_are_not_one_slow_poll() {
     guarded(|| {
-        let (runtime, told) = telling(1, 500 * MS);
-        let task = runtime.spawn(async {
-            let begin = Instant::now();
-            while begin.elapsed() < 1_000 * MS {
-                thread::sleep(MS);
-                liten::task::yield_now().await;
-            }
-        });
-        runtime.block_on(task).unwrap();
-        assert!(told.try_recv().is_err());
-        assert_eq!(runtime.metrics().slow_poll_count(), 0);
+        let is_silent = |_| {
+            let (runtime, told) = telling(1, 500 * MS);
+            let task = runtime.spawn(async {
+                let begin = Instant::now();
+                while begin.elapsed() < 1_000 * MS {
+                    thread::sleep(MS);
+                    liten::task::yield_now().await;
+                }
+            });
+            runtime.block_on(task).unwrap();
+            told.try_recv().is_err() && runtime.metrics().slow_poll_count() == 0
+        };
+        assert!((0..5).any(is_silent));
     });
 }
 
+/// On a machine that is busy with something else, the worker may be held up before it says so, or after: then
+/// all of it once more.
 #[test]
 fn a_worker_that_says_that_it_blocks_is_not_slow() {
     guarded(|| {
-        let (runtime, told) = telling(1, 200 * MS);
-        let task = runtime.spawn(async { liten::task::block_in_place(|| thread::sleep(600 * MS)) });
-        runtime.block_on(task).unwrap();
-        assert!(told.try_recv().is_err());
+        let is_silent = |_| {
+            let (runtime, told) = telling(1, 200 * MS);
+            let task = runtime.spawn(async { task::block_in_place(|| thread::sleep(600 * MS)) });
+            runtime.block_on(task).unwrap();
+            told.try_recv().is_err()
+        };
+        assert!((0..5).any(is_silent));
     });
 }
 
@@ -119,7 +140,7 @@ fn a_panic_of_the_function_is_its_own_affair() {
             .unwrap();
         let (release, held) = mpsc::channel::<()>();
         let task = runtime.spawn(async move { _ = held.recv() });
-        until(|| runtime.metrics().slow_poll_count() == 1);
+        until(|| runtime.metrics().slow_poll_count() >= 1);
         drop(release);
         runtime.block_on(task).unwrap();
         runtime.block_on(runtime.spawn(liten::time::sleep(MS))).unwrap();
@@ -175,15 +196,19 @@ fn a_named_task_is_told_of_by_its_name() {
     guarded(|| {
         let (runtime, told) = telling(1, 50 * MS);
         let (release, held) = mpsc::channel::<()>();
+        let (go, gone) = oneshot::channel::<()>();
         let holds = async move {
             // A name is found after the first wait.
-            liten::time::sleep(MS).await;
+            gone.await.unwrap();
             _ = held.recv();
         };
         let builder = task::Builder::new().name("holds");
-        drop(builder.spawn_on(holds, runtime.handle()).unwrap());
-        let slow = told.recv().unwrap();
-        assert!(slow.to_string().contains(" \"holds\", spawned at"), "{slow}");
+        let id = builder.spawn_on(holds, runtime.handle()).unwrap().id();
+        until_waiting(&runtime, 1);
+        go.send(()).unwrap();
+        // On a machine that is busy with something else, the poll before the wait may have been slow, too.
+        let is_named = |slow: SlowPoll| slow.to_string().contains(" \"holds\", spawned at");
+        assert!(told.iter().any(|slow| is_of(&slow, id) && is_named(slow)));
         drop(release);
     });
 }

@@ -1,6 +1,8 @@
 //! Tasks that nothing will wake: what is said to be proven is true.
 
+use super::deadlocks::wrong_with_tasks;
 use crate::support::guard::{guarded, until, workers};
+use crate::support::waiting::until_waiting;
 use liten::insight::Finding;
 use liten::runtime::Runtime;
 use liten::task::{TaskId, yield_now};
@@ -25,14 +27,13 @@ fn a_task_whose_last_waker_is_dropped_is_found_with_its_place() {
             Poll::<()>::Pending
         });
         let (task, line) = (runtime.spawn(leaves_its_waker), line!());
-        until(|| runtime.metrics().num_cold_tasks() == 1);
-        until(|| runtime.handle().tasks().all(|task| task.state().to_string() == "waiting"));
+        until_waiting(&runtime, 1);
         assert_eq!(stuck(&runtime), HashSet::new());
-        assert_eq!(runtime.handle().dump().findings(), []);
+        assert_eq!(wrong_with_tasks(&runtime.handle().dump()), []);
         drop(slot.lock().unwrap().take());
         assert_eq!(stuck(&runtime), HashSet::from([task.id()]));
         let dump = runtime.handle().dump();
-        let [Finding::StuckTasks { spawned_at, tasks, .. }] = dump.findings()[..] else {
+        let [Finding::StuckTasks { spawned_at, tasks, .. }] = wrong_with_tasks(&dump)[..] else {
             panic!("{dump}")
         };
         assert_eq!((spawned_at.file(), spawned_at.line(), tasks), (file!(), line, 1));

@@ -2,6 +2,7 @@
 
 use crate::support::guard::{guarded, until, workers};
 use crate::support::probe::Bell;
+use crate::support::waiting::until_waiting;
 use liten::insight::{TaskInfo, TaskState};
 use liten::runtime::{Builder, Handle, LocalRuntime};
 use liten::task::{self, TaskId, yield_now};
@@ -31,7 +32,7 @@ fn a_waiting_task_is_listed_with_all_that_is_known_of_it() {
         let (task, line) =
             (task::Builder::new().name("holds bytes").spawn_on(future, handle).unwrap(), line!());
         let unnamed = runtime.spawn(pending::<()>());
-        until(|| runtime.metrics().num_cold_tasks() == 2);
+        until_waiting(&runtime, 2);
         let seen = find(handle, task.id());
         assert_eq!(seen.name(), Some("holds bytes"));
         assert_eq!(seen.state(), TaskState::Waiting);
@@ -80,7 +81,7 @@ fn a_task_is_running_ready_or_waiting() {
         let waits = bell.clone();
         let ready = runtime.spawn(async move { waits.wait().await });
         let waiting = runtime.spawn(pending::<()>());
-        until(|| runtime.metrics().num_cold_tasks() == 2);
+        until_waiting(&runtime, 2);
         let theirs = gates.clone();
         // It has never waited.
         let running = runtime.spawn(async move { theirs.iter().map(Barrier::wait).count() });
@@ -170,7 +171,7 @@ fn the_list_outlives_the_runtime() {
         for _ in 0..100 {
             drop(runtime.spawn(pending::<()>()));
         }
-        until(|| runtime.metrics().num_cold_tasks() == 100);
+        until_waiting(&runtime, 100);
         let mut tasks = handle.tasks();
         let first = tasks.next().unwrap();
         drop(runtime);

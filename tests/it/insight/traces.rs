@@ -1,5 +1,6 @@
 //! What a recording has of what the workers did, and what it leaves behind.
 
+use super::live::Over;
 use super::requests::{get, send};
 use crate::support::guard::{exactly, guarded, until};
 use liten::insight::{Builder, Event, EventKind, PollOutcome, Trace};
@@ -81,8 +82,9 @@ fn a_trace_has_the_polls_and_what_led_to_each() {
         assert_eq!(trace.lost(), 0);
         let events = Events::of(&trace);
         for id in ids {
-            // A worker that was about to run the first one as the recording began does not record it.
-            assert!(events.polls_of(id) >= 199, "{}", events.polls_of(id));
+            // A worker that was about to run the first one as the recording began does not record it. A
+            // worker that the system does not let run finds more than one message in a poll.
+            assert!(events.polls_of(id) >= 150, "{}", events.polls_of(id));
         }
         // Each arrow begins in a slice of its track, and ends at the begin of a poll. The poll in which a
         // worker has begun to record, if it is still under way, begins with the first event that it has
@@ -102,7 +104,7 @@ fn a_trace_has_the_polls_and_what_led_to_each() {
             ends += 1;
         }
         // Each message wakes the other side.
-        assert!(ends == begins.len() && ends >= 390, "{ends}");
+        assert!(ends == begins.len() && ends >= 300, "{ends}");
     });
 }
 
@@ -241,7 +243,7 @@ fn a_recording_is_read_in_parts_and_each_event_once() {
             let lacking = ids.iter().filter(|id| !known.contains(id)).count();
             assert!(lacking <= 2, "{lacking}");
         }
-        assert!(seen.len() > 2_000, "{}", seen.len());
+        assert!(seen.len() > 1_500, "{}", seen.len());
     });
 }
 
@@ -375,18 +377,21 @@ fn the_page_records_for_as_long_as_the_request_says() {
         let page = Builder::new().observe(runtime.handle()).serve("127.0.0.1:0").unwrap();
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
+            let _over = Over(&is_over);
             scope.spawn(|| {
                 while !is_over.load(Ordering::Relaxed) {
                     runtime.block_on(liten_task(&runtime, async { _ = bounce(10).await }));
                 }
             });
-            let answer = get(&page, "/trace?seconds=0.2");
-            is_over.store(true, Ordering::Relaxed);
-            assert_eq!(
-                (answer.status, answer.header("Content-Type")),
-                (200, Some("application/json"))
-            );
-            assert!(Events::read(&answer.body).with("cat", "poll").count() > 10);
+            // Once, but on a machine that does not let the workers run meanwhile.
+            until(|| {
+                let answer = get(&page, "/trace?seconds=0.2");
+                assert_eq!(
+                    (answer.status, answer.header("Content-Type")),
+                    (200, Some("application/json"))
+                );
+                Events::read(&answer.body).with("cat", "poll").count() > 10
+            });
         });
         for (path, status) in
             [("/trace?seconds=60", 400), ("/trace?seconds=x", 400), ("/trace?seconds=0", 200)]

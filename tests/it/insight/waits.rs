@@ -1,13 +1,18 @@
 //! What each task waits for is named.
 
 use crate::support::guard::{guarded, until, workers};
-use liten::insight::{TaskInfo, Wait};
+use crate::support::waiting::until_waiting;
+use futures_util::future::select;
+use liten::insight::{Builder, TaskInfo, Wait};
 use liten::runtime::Runtime;
-use liten::sync::{Barrier, Mutex, Notify, RwLock, Semaphore, broadcast, mpsc, oneshot, watch};
+use liten::sync::{
+    Barrier, Mutex, Notify, OnceCell, RwLock, Semaphore, SetOnce, broadcast, mpsc, oneshot, watch,
+};
 use liten::time::{Duration, sleep, timeout};
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, pending, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 
 /// What a task with this future says that it waits for, when it waits.
 fn waits_of(runtime: &Runtime, future: impl Future<Output = ()> + Send + 'static) -> Vec<String> {
@@ -229,8 +234,7 @@ fn a_wait_that_is_over_is_not_told() {
             })
             .await;
         });
-        until(|| runtime.metrics().num_cold_tasks() == 1);
-        until(|| runtime.handle().tasks().all(|task| task.state().to_string() == "waiting"));
+        until_waiting(&runtime, 1);
         let dump = runtime.handle().dump();
         assert_eq!(dump.tasks()[0].waits(), [], "{dump}");
         task.abort();
@@ -275,9 +279,144 @@ fn a_task_that_reads_and_does_not_go_on_is_named_to_those_that_want_to_write() {
             let _read = theirs.read().await;
             std::future::pending::<()>().await;
         });
-        until(|| lock.try_write().is_err());
+        until_waiting(&runtime, 1);
         let writes = wait_of(&runtime, async move { drop(lock.write().await) });
         assert_eq!(writes, format!("a RwLock to write held by task {}", reads.id()));
         reads.abort();
+    });
+}
+
+/// From where a task waits is known since there is a page.
+fn with_page(test: impl Fn(&Runtime)) {
+    guarded(|| {
+        let runtime = workers(1);
+        let page = Builder::new().observe(runtime.handle()).serve("127.0.0.1:0").unwrap();
+        test(&runtime);
+        drop(page);
+    });
+}
+
+/// The line of this file at which such a wait says that it is awaited, or that the channel was made.
+fn line_of(wait: &str) -> u32 {
+    let place = wait.split_once(" at ").unwrap_or_else(|| panic!("{wait}")).1;
+    let rest = place.strip_prefix(file!()).unwrap_or_else(|| panic!("{wait}"));
+    rest.split(':').nth(1).unwrap().parse().unwrap()
+}
+
+/// Checks that a task with that future says of its wait that it is on the line of the call, or on the next
+/// one.
+macro_rules! waits_here {
+    ($runtime:expr, $future:expr) => {{
+        let first = line!();
+        let mut waits = waits_of($runtime, async move { _ = $future.await });
+        waits.retain(|wait| !wait.starts_with("a timer"));
+        assert_eq!(waits.len(), 1, "{waits:?}");
+        assert!((first..=first + 1).contains(&line_of(&waits[0])), "{waits:?}");
+    }};
+}
+
+#[test]
+fn a_wait_for_a_lock_says_where_it_is() {
+    with_page(|runtime| {
+        let mutex = Arc::new(Mutex::new(()));
+        let _held = mutex.clone().try_lock_owned().unwrap();
+        let owned = mutex.clone();
+        waits_here!(runtime, mutex.lock());
+        waits_here!(runtime, owned.lock_owned());
+        let lock = Arc::new(RwLock::new(()));
+        let _held = lock.clone().try_write_owned().unwrap();
+        let [read, write, read_owned, write_owned] = std::array::from_fn(|_| lock.clone());
+        waits_here!(runtime, read.read());
+        waits_here!(runtime, write.write());
+        waits_here!(runtime, read_owned.read_owned());
+        waits_here!(runtime, write_owned.write_owned());
+        let [one, many, one_owned, many_owned] =
+            std::array::from_fn(|_| Arc::new(Semaphore::new(0)));
+        waits_here!(runtime, one.acquire());
+        waits_here!(runtime, many.acquire_many(2));
+        waits_here!(runtime, one_owned.acquire_owned());
+        waits_here!(runtime, many_owned.acquire_many_owned(2));
+        let [notify, owned] = std::array::from_fn(|_| Arc::new(Notify::new()));
+        waits_here!(runtime, notify.notified());
+        waits_here!(runtime, owned.notified_owned());
+        let barrier = Barrier::new(2);
+        waits_here!(runtime, barrier.wait());
+        let once = SetOnce::<()>::new();
+        waits_here!(runtime, once.wait());
+        let made = Arc::new(OnceCell::<()>::new());
+        let made_elsewhere = made.clone();
+        let makes = runtime.spawn(async move { *made_elsewhere.get_or_init(pending).await });
+        until(|| runtime.metrics().num_cold_tasks() == 1);
+        waits_here!(runtime, made.get_or_init(|| async {}));
+        makes.abort();
+        // What makes the value waits for something else.
+        let (mutex, made) = (Arc::new(Mutex::new(())), OnceCell::<()>::new());
+        let _held = mutex.clone().try_lock_owned().unwrap();
+        let lock = async move || drop(mutex.lock().await);
+        let line = line!() - 1;
+        let waits = waits_of(runtime, async move { _ = made.get_or_init(lock).await });
+        assert_eq!(line_of(&waits[0]), line, "{waits:?}");
+    });
+}
+
+#[test]
+fn a_wait_for_a_channel_says_where_it_is() {
+    with_page(|runtime| {
+        let (_sender, mut receiver) = mpsc::channel::<()>(1);
+        waits_here!(runtime, receiver.recv());
+        let (_sender, mut receiver) = mpsc::unbounded_channel::<()>();
+        let mut values = Vec::new();
+        waits_here!(runtime, receiver.recv_many(&mut values, 2));
+        let (full, _receiver) = mpsc::channel(1);
+        full.try_send(()).unwrap();
+        let [send, send_timeout, one, many, owned] = std::array::from_fn(|_| full.clone());
+        waits_here!(runtime, send.send(()));
+        waits_here!(runtime, send_timeout.send_timeout((), Duration::from_secs(3_600)));
+        waits_here!(runtime, one.reserve());
+        waits_here!(runtime, many.reserve_many(1));
+        waits_here!(runtime, owned.reserve_owned());
+        let (sender, mut changed) = watch::channel(());
+        let (_receiver, mut waits_for) = (changed.clone(), changed.clone());
+        let sender = Arc::new(sender);
+        let _sender = sender.clone();
+        waits_here!(runtime, changed.changed());
+        waits_here!(runtime, waits_for.wait_for(|()| false));
+        waits_here!(runtime, sender.closed());
+        let (_sender, mut receiver) = broadcast::channel::<()>(1);
+        waits_here!(runtime, receiver.recv());
+        // Of this one it says where it was made.
+        let line = line!() + 1;
+        let (_sender, receiver) = oneshot::channel::<()>();
+        let waits = waits_of(runtime, async move { drop(receiver.await) });
+        assert_eq!(line_of(&waits[0]), line, "{waits:?}");
+    });
+}
+
+/// The other one has no place and is polled last.
+#[test]
+fn a_place_is_not_that_of_another_future_of_the_task() {
+    with_page(|runtime| {
+        let (_sender, mut receiver) = mpsc::channel::<()>(1);
+        let (other, _receiver) = mpsc::channel::<()>(1);
+        let line = line!() + 2;
+        let waits = waits_of(runtime, async move {
+            let (received, closed) = (pin!(receiver.recv()), pin!(other.closed()));
+            _ = select(received, closed).await;
+        });
+        assert_eq!(line_of(&waits[0]), line, "{waits:?}");
+    });
+}
+
+/// The task waits for the same thing again, but by a `poll` function, which has no place.
+#[test]
+fn a_place_goes_with_its_wait() {
+    with_page(|runtime| {
+        let (_sender, mut receiver) = mpsc::channel::<()>(1);
+        let waits = waits_of(runtime, async move {
+            let first = poll_fn(|cx| Poll::Ready(pin!(receiver.recv()).poll(cx))).await;
+            assert!(first.is_pending());
+            poll_fn(|cx| receiver.poll_recv(cx)).await;
+        });
+        assert!(!waits[0].contains("awaited at"), "{waits:?}");
     });
 }

@@ -212,7 +212,10 @@ fn a_hundred_thousand_sockets_come_and_go() {
                     }
                     // The socket of round 10,000 was open.
                     let (descriptors, bytes) = before.unwrap();
-                    assert_eq!(crate::support::process::descriptors(), descriptors - 1);
+                    // The runtime may be reading a file at the moment.
+                    crate::support::guard::until(|| {
+                        crate::support::process::descriptors() < descriptors
+                    });
                     assert!(memory() < bytes + (4 << 20), "{} bytes more", memory() - bytes);
                 });
             },

@@ -5,6 +5,7 @@
 
 use crate::support::guard::guarded;
 use crate::support::loopback::{bounded, poll_once, run, tcp_pair, until_reported};
+use crate::support::process::alone;
 use liten::io::{Async, AsyncReadExt, Fd, Interest};
 use liten::net::{TcpStream, UdpSocket, UnixDatagram, UnixStream};
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -118,24 +119,30 @@ fn a_unix_socket_that_is_connected_after_its_registration_is_waited_for() {
 /// A refused datagram is an error once, looks like a closed write side, and is neither any more afterwards.
 #[test]
 fn a_refused_datagram_closes_nothing() {
-    run(async {
-        let gone = UdpSocket::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-        let ours = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        ours.connect(gone).await.unwrap();
-        ours.send(b"x").await.unwrap();
-        assert!(bounded(ours.ready(Interest::ERROR)).await.unwrap().is_error());
-        let error = bounded(ours.recv(&mut [0; 8])).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
-        for interest in [Interest::READABLE, Interest::WRITABLE, BOTH, Interest::ERROR] {
-            for _ in 0..MANY {
-                if poll_once(&mut pin!(ours.ready(interest))).await.is_none() {
-                    break;
-                }
-                drop(ours.try_io(interest, would_block::<()>));
+    // A process that another test starts has a copy of the closed socket until its exec.
+    let test = "net::closed_sides::a_refused_datagram_closes_nothing";
+    guarded(|| alone(test, || run(refusal())));
+}
+
+async fn refusal() {
+    // An address of its own, so that no other test is given the port.
+    let bind = || UdpSocket::bind("127.0.0.80:0");
+    let gone = bind().await.unwrap().local_addr().unwrap();
+    let ours = bind().await.unwrap();
+    ours.connect(gone).await.unwrap();
+    ours.send(b"x").await.unwrap();
+    assert!(bounded(ours.ready(Interest::ERROR)).await.unwrap().is_error());
+    let error = bounded(ours.recv(&mut [0; 8])).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    for interest in [Interest::READABLE, Interest::WRITABLE, BOTH, Interest::ERROR] {
+        for _ in 0..MANY {
+            if poll_once(&mut pin!(ours.ready(interest))).await.is_none() {
+                break;
             }
-            assert!(poll_once(&mut pin!(ours.ready(interest))).await.is_none(), "{interest:?}");
+            drop(ours.try_io(interest, would_block::<()>));
         }
-    });
+        assert!(poll_once(&mut pin!(ours.ready(interest))).await.is_none(), "{interest:?}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@
 use crate::support::guard::{guarded, until};
 use crate::support::loopback::{bounded, poll_once, tcp_pair};
 use crate::support::probe::Count;
-use crate::support::process::{alone, descriptors, have_a_clock};
+use crate::support::process::{alone, descriptors, have_clocks};
 use liten::io::{AsyncReadExt, AsyncWriteExt};
 use liten::net::TcpStream;
 use liten::runtime::Runtime;
@@ -48,7 +48,7 @@ fn leaves_nothing<F: Future<Output = ()>>(name: &str, test: impl Fn() -> F) {
     guarded(|| {
         alone(name, || {
             let runtime = Runtime::new().unwrap();
-            runtime.block_on(have_a_clock(descriptors()));
+            runtime.block_on(have_clocks(1));
             // The first round may open what the process then keeps.
             runtime.block_on(bounded(async { drop(tcp_pair().await) }));
             let before = descriptors();

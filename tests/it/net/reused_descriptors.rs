@@ -22,14 +22,21 @@ fn a_late_event_never_reaches_a_new_socket() {
     let body = || {
         run(async {
             let sender = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-            for _ in 0..200 {
+            let (mut tries, mut rounds) = (0, 0);
+            while rounds < 200 {
                 let old = UdpSocket::bind("127.0.0.1:0").await.unwrap();
                 let (address, number) = (old.local_addr().unwrap(), old.as_raw_fd());
                 let clone = socket2::SockRef::from(&old).try_clone().unwrap();
                 sender.send_to(b"late", address).await.unwrap();
                 drop(old);
                 let new = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-                assert_eq!(new.as_raw_fd(), number, "the descriptor was not used again");
+                tries += 1;
+                assert!(tries < 4_000, "the descriptor was used again in {rounds} of them");
+                if new.as_raw_fd() != number {
+                    // The runtime has read a file meanwhile.
+                    continue;
+                }
+                rounds += 1;
                 sender.send_to(b"later", address).await.unwrap();
                 // What is reported once with the registration is no event of the old one.
                 until_reported().await;

@@ -1,6 +1,8 @@
 //! Urgent data and errors: waited for, fetched and forgotten apart from the data beside them.
 
-use crate::support::loopback::{poll_once, run, tcp_pair, udp_pair, until_reported};
+use crate::support::guard::guarded;
+use crate::support::loopback::{poll_once, run, tcp_pair, until_reported};
+use crate::support::process::alone;
 use liten::io::{Async, AsyncWriteExt, Fd, Interest};
 use liten::net::{TcpStream, UdpSocket};
 use socket2::SockRef;
@@ -87,21 +89,29 @@ fn any_descriptor_can_be_registered_for_urgent_data_alone() {
 
 #[test]
 fn an_error_is_waited_for_and_leaves_data_readable() {
-    run(async {
-        let (near, far) = udp_pair().await;
-        far.send(b"data").await.unwrap();
-        near.readable().await.unwrap();
-        let mut waiting = pin!(near.ready(Interest::ERROR));
-        assert!(poll_once(&mut waiting).await.is_none(), "nothing has failed");
-        drop(far);
-        // No socket is there to receive it, which the system reports.
-        near.send(b"lost").await.unwrap();
-        assert!(waiting.await.unwrap().is_error());
-        let error = near.try_io(Interest::ERROR, || take_error(&near)).unwrap();
-        assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
-        let nothing = near.try_io(Interest::ERROR, || take_error(&near)).unwrap_err();
-        assert_eq!(nothing.kind(), ErrorKind::WouldBlock);
-        assert!(poll_once(&mut pin!(near.ready(Interest::ERROR))).await.is_none());
-        assert_eq!(near.try_recv(&mut [0; 8]).unwrap(), 4);
-    });
+    // A process that another test starts has a copy of the closed socket until its exec.
+    let test = "net::urgent_data::an_error_is_waited_for_and_leaves_data_readable";
+    guarded(|| alone(test, || run(error_beside_data())));
+}
+
+async fn error_beside_data() {
+    // An address of its own, so that no other test is given the port.
+    let bind = || UdpSocket::bind("127.0.0.79:0");
+    let (near, far) = (bind().await.unwrap(), bind().await.unwrap());
+    near.connect(far.local_addr().unwrap()).await.unwrap();
+    far.connect(near.local_addr().unwrap()).await.unwrap();
+    far.send(b"data").await.unwrap();
+    near.readable().await.unwrap();
+    let mut waiting = pin!(near.ready(Interest::ERROR));
+    assert!(poll_once(&mut waiting).await.is_none(), "nothing has failed");
+    drop(far);
+    // No socket is there to receive it, which the system reports.
+    near.send(b"lost").await.unwrap();
+    assert!(waiting.await.unwrap().is_error());
+    let error = near.try_io(Interest::ERROR, || take_error(&near)).unwrap();
+    assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    let nothing = near.try_io(Interest::ERROR, || take_error(&near)).unwrap_err();
+    assert_eq!(nothing.kind(), ErrorKind::WouldBlock);
+    assert!(poll_once(&mut pin!(near.ready(Interest::ERROR))).await.is_none());
+    assert_eq!(near.try_recv(&mut [0; 8]).unwrap(), 4);
 }

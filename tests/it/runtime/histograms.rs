@@ -55,70 +55,83 @@ fn a_poll_that_is_timed_counts_for_those_that_are_not() {
         let (long, short) = poll_times(&runtime, each);
         // The last poll is the only one that may be shorter.
         assert!(short <= 100, "{short} polls are shorter than all of them are");
-        assert!((1_000..=10_000).contains(&long), "{long} of 10,000");
+        // Those that the watchdog has seen to be long are counted beside the sample.
+        assert!((1_000..=11_000).contains(&long), "{long} of 10,000");
     });
 }
 
 /// They take nearly all of the time, so what comes by the clock comes in one of them, and short ones follow.
+///
+/// On a busy machine some of them are so long that the watchdog counts them. These are left out, and if there
+/// are too few others, the sample says little.
 #[test]
 fn rare_polls_that_are_not_short_are_in_the_sample() {
+    const LONGEST: Duration = Duration::from_secs(60);
     guarded(|| {
         let runtime = workers(1);
         let handle = runtime.handle().clone();
         let counted = move || {
             let count = RuntimeMetrics::poll_time_histogram_bucket_count;
-            split(&handle.metrics(), 2 * MS, count).0
+            let [longest, all] = [17, 2].map(|ms| split(&handle.metrics(), ms * MS, count).0);
+            all - longest
         };
         let task = runtime.spawn(async move {
-            let mut polls = 0;
-            while counted() < 2_000 {
+            let begin = Instant::now();
+            let (mut polls, mut sampled) = (0, 0);
+            while counted() < 1_000 && polls < 2_000 && begin.elapsed() < LONGEST {
+                let before = Instant::now();
                 std::thread::sleep(2 * MS);
                 polls += 1;
+                sampled += u64::from(before.elapsed() < 16 * MS);
                 for _ in 0..20 {
                     yield_now().await;
                 }
             }
-            (polls, counted())
+            (polls, sampled, counted())
         });
-        let (polls, counted) = runtime.block_on(task).unwrap();
+        let (polls, sampled, counted) = runtime.block_on(task).unwrap();
         assert!(counted <= 5 * polls, "{counted} of {polls}");
+        assert!(sampled < 500 || sampled <= 5 * counted, "{counted} of {sampled}");
     });
 }
 
 /// A sample would miss some of them, and count others for many. On a machine that is busy with something
-/// else, the watchdog may not be let run for so long that it misses some, too: then all of it once more. And
-/// a short poll takes long there if the system takes the processor away in it, so the task looks at the clock
-/// whenever it goes on: what was long lies in a time that it has seen.
+/// else, the watchdog may not be let run for so long that it misses some, too: then all of it once more, with
+/// polls of twice the length. And a short poll takes long there if the system takes the processor away in it,
+/// so the task looks at the clock whenever it goes on: what was long lies in a time that it has seen.
 #[test]
 fn each_of_the_longest_polls_is_counted_once() {
     const POLLS: u64 = 20;
     guarded(|| {
         let runtime = workers(1);
-        let long = 40 * MS;
+        let mut long = 40 * MS;
         let handle = runtime.handle().clone();
         let counted = move || {
             split(&handle.metrics(), 17 * MS, RuntimeMetrics::poll_time_histogram_bucket_count).0
         };
         let task = runtime.spawn(async move {
             let mut all = Vec::new();
+            // Over all tries: the last poll of one may be counted in the next.
+            let (first, mut polls, mut last) = (counted(), 0, Instant::now());
             while all.last().is_none_or(|&count| count < POLLS * 3 / 4) {
-                assert!(all.len() < 10, "{all:?} of {POLLS} each");
+                assert!(all.len() < 6, "{all:?} of {POLLS} each");
                 let before = counted();
-                let (mut last, mut polls) = (Instant::now(), 0);
                 for _ in 0..POLLS {
                     std::thread::sleep(long);
                     // The short ones are there so that one of them is timed now and then.
                     for _ in 0..=1_000 {
                         yield_now().await;
                         let now = Instant::now();
-                        // Less than half of what is long: a gap may begin in one of these times and end
-                        // in the next.
-                        polls += u64::from(now - last >= 8 * MS);
+                        // The watchdog adds half of its last two pauses to the time in which it has seen
+                        // the poll. If it was held up, even a poll that two of its looks have just found
+                        // seems long. A gap may begin in one of these times and end in the next.
+                        polls += u64::from(now - last >= MS / 4);
                         last = now;
                     }
-                    assert!(counted() - before <= polls, "{} of {polls}", counted() - before);
+                    assert!(counted() - first <= polls, "{} of {polls}", counted() - first);
                 }
                 all.push(counted() - before);
+                long *= 2;
             }
         });
         runtime.block_on(task).unwrap();

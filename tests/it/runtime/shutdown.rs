@@ -573,15 +573,24 @@ fn jobs_are_waited_for_and_queued_ones_are_cancelled() {
             Builder::new_multi_thread().worker_threads(1).max_blocking_threads(1).build().unwrap();
         let (done, begun) = (Count::default(), Count::default());
         let (counted, has_begun) = (done.clone(), begun.clone());
+        let (release, released) = mpsc::channel::<()>();
         let running = runtime.spawn_blocking(move || {
             has_begun.add();
-            thread::sleep(Duration::from_millis(20));
+            let _ = released.recv();
             counted.add();
         });
         let counted = done.clone();
         let queued = runtime.spawn_blocking(move || counted.add());
         until(|| begun.get() == 1);
-        drop(runtime);
+        let handle = runtime.handle().clone();
+        let ends = thread::spawn(move || drop(runtime));
+        // The pool is closed before the scheduler.
+        until(|| handle.set_worker_threads(1).is_err());
+        // Time in which it would end that does not wait.
+        thread::sleep(Duration::from_millis(20));
+        assert!(!ends.is_finished(), "it waits for the job");
+        drop(release);
+        ends.join().unwrap();
         assert_eq!(done.get(), 1);
         smol::block_on(running).unwrap();
         assert!(smol::block_on(queued).unwrap_err().is_cancelled());

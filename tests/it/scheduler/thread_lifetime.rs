@@ -9,10 +9,10 @@ use crate::support::guard::{guarded, named, until};
 use crate::support::probe::{Count, OnDrop};
 use liten::insight::WorkerState;
 use liten::runtime::{self, Builder, Runtime};
-use liten::task::block_in_place;
+use liten::task::{JoinHandle, block_in_place};
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, Sender, TryRecvError};
 use std::sync::{Arc, Barrier};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
@@ -34,23 +34,42 @@ fn leave_something(runtime: &Runtime, dropped: &Count) -> ThreadId {
     runtime.block_on(task).unwrap()
 }
 
-/// Blocks the only worker in one poll, until the senders are dropped.
-fn occupied(runtime: &Runtime) -> Vec<Sender<()>> {
-    occupy(runtime, 1).into_values().collect()
+/// How a task keeps its worker from other tasks until it is released.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Blocks {
+    OnePoll,
+    Place,
+    LongPolls,
 }
 
-/// The same in place.
-fn occupy_in_place(runtime: &Runtime) -> Sender<()> {
-    let (release, released) = mpsc::channel::<()>();
-    let (inside, is_inside) = mpsc::channel();
-    drop(runtime.spawn(async move {
-        block_in_place(|| {
-            inside.send(()).unwrap();
-            let _ = released.recv();
+/// Blocks the only worker until the sender is dropped.
+///
+/// If the system does not let the worker run for long, a spare takes its task. Then once more, when there is
+/// no spare.
+fn block_worker(runtime: &Runtime, how: Blocks) -> (Sender<()>, JoinHandle<()>) {
+    loop {
+        until_no_spare(runtime);
+        let (release, released) = mpsc::channel::<()>();
+        let (tell, told) = mpsc::channel();
+        let blocker = runtime.spawn(async move {
+            tell.send(runtime::worker_index()).unwrap();
+            match how {
+                Blocks::OnePoll => drop(released.recv()),
+                Blocks::Place => drop(block_in_place(|| released.recv())),
+                Blocks::LongPolls => {
+                    while released.try_recv() == Err(TryRecvError::Empty) {
+                        thread::sleep(Duration::from_millis(50));
+                        liten::task::yield_now().await;
+                    }
+                }
+            }
         });
-    }));
-    is_inside.recv().unwrap();
-    release
+        if told.recv().unwrap() == Some(0) {
+            return (release, blocker);
+        }
+        drop(release);
+        runtime.block_on(blocker).unwrap();
+    }
 }
 
 fn until_no_spare(runtime: &Runtime) {
@@ -61,15 +80,14 @@ fn until_no_spare(runtime: &Runtime) {
 fn thread_locals_of_a_spare_live_until_the_runtime_ends() {
     guarded(|| {
         let (runtime, dropped) = (with_spares(1, 1), Count::default());
-        for in_place in [false, true] {
-            let blocked =
-                if in_place { vec![occupy_in_place(&runtime)] } else { occupied(&runtime) };
+        for (replaced, how) in [Blocks::OnePoll, Blocks::Place].into_iter().enumerate() {
+            let (release, _) = block_worker(&runtime, how);
             leave_something(&runtime, &dropped);
-            drop(blocked);
+            drop(release);
             until_no_spare(&runtime);
             thread::sleep(WHILE);
             // The second task has replaced what the first one left in the same thread.
-            assert_eq!(dropped.get(), usize::from(in_place));
+            assert_eq!(dropped.get(), replaced);
         }
         drop(runtime);
         assert_eq!(dropped.get(), 2);
@@ -169,7 +187,8 @@ fn a_thread_that_rests_is_counted_and_shown() {
         let rests = dump.workers().iter().filter(|it| it.state() == WorkerState::Resting).count();
         assert_eq!(rests, 2, "{dump}");
         assert!(dump.to_string().contains("worker 3: resting, "), "{dump}");
-        assert_eq!(dump.findings(), []);
+        // A thread that the system does not let run may be taken for one that is held up.
+        until(|| runtime.handle().dump().findings().is_empty());
         runtime.handle().set_worker_threads(4).unwrap();
         until(|| runtime.metrics().num_resting_workers() == 0);
         let handle = runtime.handle().clone();
@@ -268,15 +287,20 @@ fn runtimes_with_threads_that_rest_leave_no_thread() {
 fn a_bounded_shutdown_ends_the_threads_that_rest_beside_a_poll_that_goes_on() {
     guarded(|| {
         let (runtime, dropped) = (with_spares(1, 2), Count::default());
-        let blocked = occupy(&runtime, 1);
+        let (release, _) = block_worker(&runtime, Blocks::OnePoll);
         leave_something(&runtime, &dropped);
-        drop(blocked);
-        until(|| runtime.metrics().num_resting_workers() > 0);
-        let blocked = occupy(&runtime, 1);
-        until(|| runtime.metrics().num_spare_workers() == 0);
+        drop(release);
+        let metrics = runtime.metrics();
+        // Once more each time that a spare was called back before the worker was blocked: it would stay.
+        let release = loop {
+            let (release, _) = block_worker(&runtime, Blocks::OnePoll);
+            if metrics.num_spare_workers() == 0 && metrics.num_resting_workers() > 0 {
+                break release;
+            }
+        };
         runtime.shutdown_timeout(Duration::from_millis(20));
         until(|| dropped.get() == 1);
-        drop(blocked);
+        drop(release);
     });
 }
 
@@ -284,10 +308,8 @@ fn a_bounded_shutdown_ends_the_threads_that_rest_beside_a_poll_that_goes_on() {
 mod children {
     use super::*;
     use liten::process::{Child, Command};
-    use liten::task::JoinHandle;
     use liten::time::timeout;
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::sync::mpsc::TryRecvError;
 
     /// A program that does not end by itself, and that the system kills when the thread ends that has started
     /// it.
@@ -304,37 +326,12 @@ mod children {
         command.spawn().unwrap()
     }
 
-    /// How a task keeps its worker from other tasks until it is released.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    enum Blocks {
-        OnePoll,
-        Place,
-        LongPolls,
-    }
-
-    fn block(runtime: &Runtime, how: Blocks) -> (mpsc::Sender<()>, JoinHandle<()>) {
-        let (release, released) = mpsc::channel();
-        let task = runtime.spawn(async move {
-            match how {
-                Blocks::OnePoll => drop(released.recv()),
-                Blocks::Place => drop(block_in_place(|| released.recv())),
-                Blocks::LongPolls => {
-                    while released.try_recv() == Err(TryRecvError::Empty) {
-                        thread::sleep(Duration::from_millis(50));
-                        liten::task::yield_now().await;
-                    }
-                }
-            }
-        });
-        (release, task)
-    }
-
     /// Starts a child in a task, on a spare.
-    fn start_on_a_spare(runtime: &Runtime, worker: ThreadId) -> Child {
+    fn start_on_a_spare(runtime: &Runtime) -> Child {
         loop {
-            let task = runtime.spawn(async { (mortal(), thread::current().id()) });
+            let task = runtime.spawn(async { (mortal(), runtime::worker_index()) });
             let (child, starter) = runtime.block_on(task).unwrap();
-            if starter != worker {
+            if starter != Some(0) {
                 return child;
             }
         }
@@ -349,11 +346,9 @@ mod children {
     fn a_child_lives_when_the_spare_that_has_started_it_is_no_longer_needed() {
         guarded(|| {
             let runtime = with_spares(1, 1);
-            let here = runtime.spawn(async { thread::current().id() });
-            let worker = runtime.block_on(here).unwrap();
             for how in [Blocks::OnePoll, Blocks::Place, Blocks::LongPolls] {
-                let (release, blocker) = block(&runtime, how);
-                let mut child = start_on_a_spare(&runtime, worker);
+                let (release, blocker) = block_worker(&runtime, how);
+                let mut child = start_on_a_spare(&runtime);
                 drop(release);
                 runtime.block_on(blocker).unwrap();
                 until_no_spare(&runtime);

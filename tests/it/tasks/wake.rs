@@ -350,10 +350,17 @@ fn a_foreign_waker_may_spawn_on_the_thread_that_calls_it() {
         let spawner = Arc::new(Spawner { thread: Mutex::default(), ran: Count::default() });
         let waker = Waker::from(spawner.clone());
         let entered = runtime.enter();
-        let mut timer = Box::pin(liten::time::sleep(Duration::from_millis(1)));
-        assert!(timer.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        // On a busy machine a short time may be over before the poll.
+        let mut length = Duration::from_millis(1);
+        let timer = loop {
+            let mut timer = Box::pin(liten::time::sleep(length));
+            if timer.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+                break timer;
+            }
+            length *= 2;
+        };
         until(|| spawner.thread.lock().unwrap().is_some());
-        drop((blocked, entered));
+        drop((blocked, entered, timer));
         until(|| spawner.ran.get() == 1);
         let name = spawner.thread.lock().unwrap().take();
         assert_eq!(name.as_deref(), Some("wakesp-driver"), "the only worker was taken");

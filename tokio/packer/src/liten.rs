@@ -1,5 +1,5 @@
-//! liten's own sources, which the package carries with it: its library and the packages that this depends
-//! on by path, without their tests, benches and examples.
+//! liten's own sources, which the package carries with it: its library, the packages that this depends on by
+//! path, and those that depend on it, without their tests, benches and examples.
 
 use crate::parcel::{files_under, read, relative};
 use std::path::Path;
@@ -8,10 +8,15 @@ use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
 /// The folder in the package.
 pub(crate) const FOLDER: &str = "liten";
 
+/// Packages that depend on the library, for programs that name the copy in the folder: with one from
+/// elsewhere a program would have two litens.
+const COMPANIONS: [&str; 1] = ["tracing"];
+
 /// Returns the paths and contents of the files. `liten` is the folder of the repository.
 pub(crate) fn files(liten: &Path) -> Result<Vec<(String, Vec<u8>)>, String> {
     let mut root = manifest(liten)?;
-    let parts = parts(&root);
+    let mut parts = parts(&root);
+    parts.extend(COMPANIONS.map(str::to_owned));
     if let Some(workspace) = root.get_mut("workspace").and_then(Item::as_table_like_mut) {
         for list in ["default-members", "exclude"] {
             workspace.remove(list);
@@ -117,7 +122,7 @@ mod tests {
         write("src/picture.png", "");
         write("src/.file.swp", "");
         write("tests/it.rs", "");
-        for part in ["one", "two"] {
+        for part in ["one", "two", "tracing"] {
             write(&format!("{part}/Cargo.toml"), "[package]\nname = \"part\"\n");
             write(&format!("{part}/src/lib.rs"), part);
         }
@@ -130,12 +135,15 @@ mod tests {
             "liten/one/src/lib.rs",
             "liten/src/deep/file.rs",
             "liten/src/lib.rs",
+            "liten/tracing/Cargo.toml",
+            "liten/tracing/src/lib.rs",
             "liten/two/Cargo.toml",
             "liten/two/src/lib.rs",
         ];
         assert_eq!(names, expected);
         let manifest = String::from_utf8_lossy(&files["liten/Cargo.toml"]);
-        let expected = "[package]\nname = \"it\" # A name.\n\n[workspace]\nmembers = [\"one\", \"two\"]\n\n\
+        let expected = "[package]\nname = \"it\" # A name.\n\n[workspace]\n\
+            members = [\"one\", \"two\", \"tracing\"]\n\n\
             [workspace.package]\nedition = \"2024\"\n\n[dependencies]\none = { path = \"one\" }\n\
             far = \"1\"\n\n[target.'cfg(unix)'.dependencies]\n\
             two = { path = \"two\", optional = true }\n";
@@ -151,10 +159,14 @@ mod tests {
         for (name, bytes) in &files {
             let text = String::from_utf8_lossy(bytes);
             assert!(!text.contains(&liten.display().to_string()), "{name}");
+            // What depends on the library lies in it.
+            let outside = if name == "liten/Cargo.toml" { "path = \".." } else { "path = \"../" };
             if name.ends_with("Cargo.toml") {
-                assert!(!text.contains("path = \".."), "{name}");
+                assert!(!text.contains(outside), "{name}");
             }
         }
-        assert!(files.contains_key("liten/src/lib.rs"), "the library is there");
+        for name in ["liten/src/lib.rs", "liten/tracing/src/lib.rs"] {
+            assert!(files.contains_key(name), "{name}");
+        }
     }
 }

@@ -6,6 +6,7 @@ use liten::task::yield_now;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::panic::Location;
+use std::time::{Duration, Instant};
 
 fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(2).name("kitchen").build().unwrap()
@@ -167,14 +168,13 @@ fn a_poll_that_does_not_end_fills_the_samples() {
     let runtime = Builder::new_multi_thread().worker_threads(1).build().unwrap();
     let (release, held) = std::sync::mpsc::channel::<()>();
     let task = runtime.spawn(async move { _ = held.recv() });
+    let start = Instant::now();
     let recording = runtime.handle().record().unwrap();
-    // Until the worker has begun, and then for some samples more.
-    let begin = std::time::Instant::now();
-    while runtime.metrics().running_tasks().is_empty()
-        || begin.elapsed() < std::time::Duration::from_millis(20)
-    {
+    while runtime.metrics().running_tasks().is_empty() {
         std::thread::yield_now();
     }
+    // Some samples more. There are no more of a long recording than of a short one.
+    std::thread::sleep(Duration::from_millis(20).max(start.elapsed() / 50));
     let trace = recording.stop();
     let poll = trace.events().find_map(|event| match event.kind() {
         EventKind::Poll { task, outcome: PollOutcome::UnderWay, .. } => Some(task),

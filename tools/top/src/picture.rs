@@ -60,14 +60,18 @@ fn sentences(lines: &mut Vec<String>, now: &Value) {
         lines.push(format!("! {}", text(finding, "text")));
     }
     left(lines, "findings", more);
+    let mut notable = vec![text(now, "lately")];
+    notable.retain(|lately| !lately.is_empty());
+    let (look_at, _) = first(now, "look_at", MOST_SENTENCES);
+    notable.extend(look_at.iter().map(|notable| text(notable, "text")));
     if findings.is_empty() {
-        let not_looked_at = text(now, "not_looked_at");
-        lines.push(format!("nothing is wrong that a picture shows; {not_looked_at}"));
+        let calm = match notable.is_empty() {
+            true => "nothing is wrong that a picture shows",
+            false => "no finding",
+        };
+        lines.push(format!("{calm}; {}", text(now, "not_looked_at")));
     }
-    match text(now, "lately") {
-        lately if lately.is_empty() => {}
-        lately => lines.push(lately),
-    }
+    lines.extend(notable);
 }
 
 fn workers(lines: &mut Vec<String>, before: &Value, now: &Value, elapsed: Duration) {

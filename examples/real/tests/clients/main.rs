@@ -19,6 +19,7 @@ mod grpc;
 mod https;
 mod metrics;
 mod nats_words;
+mod opentelemetry;
 mod page_script;
 mod pg_bank;
 mod ports;

@@ -172,7 +172,7 @@ fn a_frame_over_the_limit_costs_its_sender_alone_the_connection() {
     bob.socket.send(Message::binary(vec![0, 1, 2])).unwrap();
     bob.expect_close(CloseCode::Unsupported);
     ann.expect("* Bob left");
-    process::eventually("its sockets are closed", || server.descriptors() == before);
+    process::eventually("its sockets are closed", || server.descriptors() <= before);
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn garbage_instead_of_a_handshake_is_refused() {
         // An answer or none: what matters is that it ends.
         stream.read_to_end(&mut Vec::new()).unwrap();
     }
-    process::eventually("its sockets are closed", || server.descriptors() == before);
+    process::eventually("its sockets are closed", || server.descriptors() <= before);
     ann.say("still here");
     ann.expect("Ann: still here");
 }
@@ -225,7 +225,7 @@ fn a_client_that_vanishes_is_missed() {
     ann.expect("* Bob came");
     ann.expect("* Bob left");
     bob.expect_close(CloseCode::Policy);
-    process::eventually("its sockets are closed", || server.descriptors() == before);
+    process::eventually("its sockets are closed", || server.descriptors() <= before);
     ann.say("still here");
     ann.expect("Ann: still here");
 }

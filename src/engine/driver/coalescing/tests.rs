@@ -118,8 +118,6 @@ fn timers_that_are_close_together_share_turns() {
 #[test]
 fn a_coalesced_turn_is_ended_by_a_wake_and_not_by_a_new_deadline() {
     let driver = Driver::new(1).unwrap();
-    // Timers have fired at a moment that lies ahead, so that the delay lasts.
-    let served = driver.timers().now_ns() + HOUR;
     // Once, so that a thread that loses its core in between does not spread them.
     let base = Instant::now();
     let timer = |after: u64| {
@@ -129,7 +127,9 @@ fn a_coalesced_turn_is_ended_by_a_wake_and_not_by_a_new_deadline() {
         timer
     };
     let _dense: Vec<_> = (2..10).map(|tick| timer(HOUR + tick * TICK)).collect();
-    driver.try_seat().unwrap().poller.served = served;
+    // Timers have fired at a moment that lies ahead, so that the delay lasts: shortly before these.
+    let first = driver.timers().next_deadline().unwrap();
+    driver.try_seat().unwrap().poller.served = first - 2 * TICK;
     let sleeper = asleep(&driver, None);
     let _earlier = timer(HOUR / 2);
     // A ring would have taken the announcement back.

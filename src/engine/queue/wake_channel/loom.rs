@@ -117,7 +117,7 @@ fn a_note_and_a_link_are_not_mistaken_for_each_other() {
         let looker = thread::spawn(move || assert!(link.note().is_none_or(|seen| seen == note)));
         assert_eq!(channel.push(first), Pushed::First);
         assert_eq!(channel.push(noted), Pushed::Further);
-        link.clear_note(note);
+        link.replace_note(note, None);
         looker.join().expect("no panic");
         let taken: Vec<_> = channel.take_all().map(|taken| taken.0.value).collect();
         assert_eq!(taken, [0, 1]);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::engine::task::TaskId;
-use crate::engine::task::waker::tests::of_a_task;
+use crate::engine::task::waker::tests::{enter_poll, of_a_task};
 use crate::engine::wakers::tests::Count;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::future::poll_fn;
@@ -12,7 +12,7 @@ use std::task::Waker;
 fn poll_of_a_task<R>(f: impl FnOnce(&mut Context<'_>) -> R) -> (R, bool) {
     let waker = of_a_task();
     let mut cx = Context::from_waker(&waker);
-    let entered = current::enter(waker.data(), TaskId::next(), INITIAL);
+    let entered = enter_poll(&waker, TaskId::next(), INITIAL);
     (f(&mut cx), entered.has_yielded())
 }
 

@@ -4,7 +4,9 @@
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, both_ways, thread};
 use crate::engine::task::loom::{Queue, poll_once};
+use crate::engine::task::waker::set_place;
 use std::future::Future;
+use std::num::NonZeroU16;
 use std::pin::Pin;
 use std::task::{Poll, Waker};
 
@@ -34,6 +36,7 @@ where
                 *slot.lock() = Some(cx.waker().clone());
                 let mut awaited = awaited.lock();
                 assert!(awaited.as_mut().expect("not taken").as_mut().poll(cx).is_pending());
+                set_place(cx.waker(), NonZeroU16::MIN);
                 Poll::Pending
             }))
         };

@@ -1,7 +1,9 @@
 use super::*;
 use crate::engine::task::registry::ListEntry;
-use crate::insight::finding::tests::{entry, healthy, mutex, worker};
+use crate::insight::finding::moving_permits::MovingPermits;
+use crate::insight::finding::tests::{entry, healthy, mutex, primitive, worker};
 use crate::insight::worker_info::WorkerState;
+use crate::short::Place;
 use std::time::Instant;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -21,16 +23,13 @@ fn waiting(id: TaskId, seconds: u32, waits: &[Wait]) -> TaskInfo {
     info
 }
 
-fn of(kind: PrimitiveKind, number: u32, holder: Option<TaskId>) -> Wait {
-    Wait::Primitive { kind, number, made_at: None, holder, permits: None, forgotten: 0 }
-}
-
 fn permit(permits: u64, forgotten: u64) -> Wait {
     let kind = PrimitiveKind::Semaphore;
     Wait::Primitive {
         kind,
         number: 7,
         made_at: None,
+        awaited_at: None,
         holder: None,
         permits: Some(permits),
         forgotten,
@@ -42,7 +41,7 @@ fn timer(seconds: u32) -> Wait {
 }
 
 fn said_of(dump: &Dump, busy: &[(TaskId, u64)]) -> Vec<String> {
-    let found = long_waits(dump, &busy.iter().copied().collect());
+    let found = long_waits(dump, &busy.iter().copied().collect(), &HashSet::new());
     found.iter().map(Finding::to_string).collect()
 }
 
@@ -76,10 +75,41 @@ fn those_that_wait_for_a_lock_are_told_with_what_its_holder_waits_for() {
 }
 
 #[test]
+fn the_place_of_a_wait_is_told_if_it_is_that_of_all() {
+    let [holder, first, second] = ids();
+    let [at, other] = [Location::caller(), here()];
+    let lock = |at| {
+        let mut lock = mutex(0xab, Some(holder));
+        if let Wait::Primitive { awaited_at, .. } = &mut lock {
+            *awaited_at = Some(at);
+        }
+        lock
+    };
+    let told = |[first_at, second_at]: [_; 2]| {
+        let held = waiting(holder, 14, &[timer(3583)]);
+        one(said(vec![
+            waiting(first, 12, &[lock(first_at)]),
+            held,
+            waiting(second, 12, &[lock(second_at)]),
+        ]))
+    };
+    let sentence = told([at, at]);
+    let place = format!("(#000000ab, awaited at {})", Place(at));
+    assert!(sentence.contains(&place), "{sentence}");
+    let sentence = told([at, other]);
+    assert!(sentence.starts_with("2 tasks wait for a Mutex (#000000ab) held by "), "{sentence}");
+}
+
+#[track_caller]
+fn here() -> &'static Location<'static> {
+    Location::caller()
+}
+
+#[test]
 fn a_chain_of_full_channels_is_told_from_its_end() {
     let [source, first, second, end] = ids();
-    let room = |number, receiver| of(PrimitiveKind::Sender, number, Some(receiver));
-    let notify = of(PrimitiveKind::Notify, 9, None);
+    let room = |number, receiver| primitive(PrimitiveKind::Sender, number, Some(receiver));
+    let notify = primitive(PrimitiveKind::Notify, 9, None);
     let chain = |last: &[Wait], seconds| {
         vec![
             waiting(source, 11, &[room(1, first)]),
@@ -106,8 +136,8 @@ fn a_chain_of_full_channels_is_told_from_its_end() {
 #[test]
 fn a_task_that_reads_twice_is_told_with_those_between() {
     let [reader, writer] = ids();
-    let read = of(PrimitiveKind::RwLock, 5, Some(reader));
-    let write = of(PrimitiveKind::RwLockWrite, 5, Some(reader));
+    let read = primitive(PrimitiveKind::RwLock, 5, Some(reader));
+    let write = primitive(PrimitiveKind::RwLockWrite, 5, Some(reader));
     let sentence = one(said(vec![waiting(writer, 20, &[write]), waiting(reader, 21, &[read])]));
     assert!(sentence.starts_with("2 tasks wait for "), "{sentence}");
     let circle = ", reads it and waits to read it again, behind those that wait to change it";
@@ -118,7 +148,7 @@ fn a_task_that_reads_twice_is_told_with_those_between() {
 #[test]
 fn of_a_lock_whose_readers_are_not_known_the_usual_circle_is_suspected() {
     let [reader, writer] = ids();
-    let wait = |kind| [of(kind, 5, None)];
+    let wait = |kind| [primitive(kind, 5, None)];
     let both = vec![
         waiting(writer, 20, &wait(PrimitiveKind::RwLockWrite)),
         waiting(reader, 21, &wait(PrimitiveKind::RwLock)),
@@ -163,11 +193,11 @@ fn a_holder_that_does_not_wait_is_told_with_what_it_does() {
 #[test]
 fn what_only_waits_for_an_end_or_a_message_is_no_illness() {
     let [first, second, third] = ids();
-    let message = of(PrimitiveKind::Receiver, 1, None);
+    let message = primitive(PrimitiveKind::Receiver, 1, None);
     let tasks = vec![
         waiting(first, 99, &[Wait::Task { id: second }]),
         waiting(second, 99, &[message]),
-        waiting(third, 99, &[of(PrimitiveKind::Notify, 2, None)]),
+        waiting(third, 99, &[primitive(PrimitiveKind::Notify, 2, None)]),
     ];
     assert_eq!(said(tasks), [""; 0]);
 }
@@ -182,4 +212,42 @@ fn a_long_circle_is_followed_once() {
     assert!(sentence.starts_with("10000 tasks wait, the longest for 11.0 s"), "{sentence}");
     assert!(sentence.contains("which waits for one of those that wait for it"), "{sentence}");
     assert!(sentence.len() < 2_000, "{sentence}");
+}
+
+#[test]
+fn a_queue_of_tasks_that_share_a_receiver_is_no_illness() {
+    let [receives, first, second] = ids();
+    let lock = mutex(0xab, Some(receives));
+    let message = primitive(PrimitiveKind::Receiver, 3, None);
+    let tasks = |of_place: fn(TaskId, u32, &[Wait]) -> TaskInfo| {
+        vec![
+            of_place(receives, 30, std::slice::from_ref(&message)),
+            worker_of_queue(first, 30, std::slice::from_ref(&lock)),
+            worker_of_queue(second, 30, std::slice::from_ref(&lock)),
+        ]
+    };
+    assert_eq!(said(tasks(worker_of_queue)), [""; 0]);
+    let other = |id, seconds, waits: &[Wait]| waiting(id, seconds, waits);
+    assert_eq!(said(tasks(other)).len(), 1, "another task keeps it");
+}
+
+fn worker_of_queue(id: TaskId, seconds: u32, waits: &[Wait]) -> TaskInfo {
+    waiting(id, seconds, waits)
+}
+
+#[test]
+fn tasks_that_wait_for_permits_that_come_back_are_not_told() {
+    let tasks: [TaskId; 3] = ids();
+    let look = |permits: &mut MovingPermits, begin: Instant, second: u32, from: usize| {
+        let tasks = tasks[from..].iter().map(|&id| waiting(id, 30, &[permit(3, 0)])).collect();
+        let dump = Dump { tasks, ..healthy() };
+        let moving = permits.look(begin + SECOND * second, &dump);
+        long_waits(&dump, &HashMap::new(), &moving).len()
+    };
+    let (mut permits, begin) = (MovingPermits::default(), Instant::now());
+    assert_eq!(look(&mut permits, begin, 0, 0), 0, "it is not known yet");
+    assert_eq!(look(&mut permits, begin, 9, 1), 0, "one has got its permit");
+    assert_eq!(look(&mut permits, begin, 18, 1), 0);
+    assert_eq!(look(&mut permits, begin, 19, 1), 1);
+    assert_eq!(look(&mut permits, begin, 20, 2), 0, "another one has got its permit");
 }

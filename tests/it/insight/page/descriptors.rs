@@ -125,11 +125,11 @@ impl Program {
     /// It has as many descriptors as before, and the page answers.
     #[track_caller]
     fn assert_recovers(&self) {
-        until(|| self.descriptors() == self.at_rest);
+        until(|| self.descriptors() <= self.at_rest);
         assert!(
             self.answer("/text").contains("2 sockets") || self.answer("/text").contains("runtime")
         );
-        until(|| self.descriptors() == self.at_rest);
+        until(|| self.descriptors() <= self.at_rest);
     }
 
     fn end(mut self) {
@@ -174,8 +174,11 @@ fn a_program_without_a_descriptor_left_is_shown_with_all_that_is_known_of_it() {
             "a_program_without_a_descriptor_left_is_shown_with_all_that_is_known_of_it",
         );
         for _ in 0..3 {
-            program.order("fill");
-            assert_eq!(program.descriptors(), 256);
+            // The runtime may have closed a file that it was reading.
+            until(|| {
+                program.order("fill");
+                program.descriptors() == 256
+            });
             for _ in 0..3 {
                 let text = program.answer("/text");
                 // Both are read from files under /proc.

@@ -62,7 +62,7 @@ fn a_runtime_that_ends_while_it_is_recorded_ends_and_its_trace_is_answered() {
         let runtime = exactly(2).build().unwrap();
         storm(&runtime, 2);
         let page = page_of(&runtime);
-        let trace = ask(&page, "/trace?seconds=1");
+        let trace = ask(&page, "/trace?seconds=10");
         // That one is under way.
         assert_eq!(get(&page, "/trace?seconds=0").status, 409);
         drop(runtime);
@@ -135,16 +135,13 @@ fn a_trace_is_made_on_another_thread_than_the_pages() {
 /// and after has it in both counts.
 #[cfg(target_os = "linux")]
 pub(super) fn page_with_a_clock(runtime: &Runtime) -> Server {
-    let clocks = || {
-        let descriptors = std::fs::read_dir("/proc/self/fd").unwrap();
-        let targets = descriptors.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
-        targets.filter(|target| target.ends_with("anon_inode:[timerfd]")).count()
-    };
+    use crate::support::process::{clocks, have_clocks};
+    // That of the runtime is another one.
+    runtime.block_on(have_clocks(1));
     let page = page_of(runtime);
-    let without = clocks();
     // The page waits for its request, for some seconds at the most.
     let waits = connect(page.local_addr());
-    until(|| clocks() > without);
+    until(|| clocks() >= 2);
     drop(waits);
     page
 }

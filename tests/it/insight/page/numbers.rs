@@ -32,7 +32,7 @@ impl Future for Large {
 /// the lock, a task that waits for its own lock, 2 blocking jobs and 3 behind them, 1 slow poll.
 fn fill(runtime: &Runtime) -> mpsc::Sender<()> {
     let slow = runtime.metrics();
-    let slow_poll = async move { until(|| slow.slow_poll_count() == 1) };
+    let slow_poll = async move { until(|| slow.slow_poll_count() >= 1) };
     runtime.block_on(runtime.spawn(slow_poll)).unwrap();
     (0..3).for_each(|_| drop(runtime.spawn(Large([0; 1_000]))));
     (0..4).for_each(|_| drop(runtime.spawn(sleep(Duration::from_secs(1_000)))));
@@ -111,7 +111,6 @@ fn check_json(seen: &Value) {
         ("timers", 5),
         ("sources", 1),
         ("injected_tasks", 0),
-        ("slow_polls", 1),
         ("slow_poll_threshold_us", 1_000_000),
         ("pool.max_threads", 2),
         ("pool.threads", 2),
@@ -125,6 +124,8 @@ fn check_json(seen: &Value) {
         assert_eq!(number(path), expected, "{path}");
     }
     assert!(number("pool.longest_wait_ms") >= 1);
+    // More on a machine that is busy with something else.
+    assert!(number("slow_polls") >= 1);
     assert_eq!(seen["pool"]["jobs"].as_array().unwrap().len(), 2);
     let large = |row: &&Value| row["future_size"] == 1_000;
     let places: Vec<_> = seen["places"].as_array().unwrap().iter().filter(large).collect();
@@ -156,7 +157,6 @@ fn check_metrics(seen: &Value, samples: &BTreeMap<String, f64>) {
         ("liten_waiting_tasks", ",waits_for=\"timer\"", 5.0),
         ("liten_waiting_tasks", ",waits_for=\"source\"", 1.0),
         ("liten_waiting_tasks", ",waits_for=\"mutex\"", 5.0),
-        ("liten_slow_polls_total", "", 1.0),
         ("liten_injector_tasks", "", 0.0),
         ("liten_spare_workers", "", 0.0),
         ("liten_resting_workers", "", 0.0),
@@ -167,6 +167,7 @@ fn check_metrics(seen: &Value, samples: &BTreeMap<String, f64>) {
     ] {
         assert_eq!(value(name, labels), expected, "{name} {labels}");
     }
+    assert!(value("liten_slow_polls_total", "") >= 1.0);
     assert!(value("liten_blocking_longest_wait_seconds", "") > 0.0);
     assert!(value("liten_blocking_oldest_job_seconds", "") > 0.0);
     for (family, field) in [

@@ -79,10 +79,9 @@ fn what_advance_wakes_has_run_when_it_returns() {
         (begin.elapsed() < Duration::from_millis(100)).then_some(())
     }
 
-    async fn check() -> Option<()> {
-        let start = Instant::now();
-        let count = Arc::new(AtomicUsize::new(0));
-        for n in 1..=500 {
+    async fn step() -> Option<()> {
+        let (start, count) = (Instant::now(), Arc::new(AtomicUsize::new(0)));
+        for n in 1..=100 {
             let count = count.clone();
             drop(spawn(async move {
                 sleep(n * SECOND).await;
@@ -92,17 +91,24 @@ fn what_advance_wakes_has_run_when_it_returns() {
                 count.fetch_add(1_000, Ordering::SeqCst);
             }));
         }
-        for step in 1..=5 {
-            advance(Duration::ZERO).await?;
-            advance(100 * SECOND).await?;
-            assert_eq!(count.load(Ordering::SeqCst), step * 100);
-            assert_eq!(start.elapsed(), step as u32 * 100 * SECOND);
-        }
+        advance(Duration::ZERO).await?;
+        advance(100 * SECOND).await?;
+        assert_eq!(count.load(Ordering::SeqCst), 100);
+        assert_eq!(start.elapsed(), 100 * SECOND);
         Some(())
     }
+
     // On a busy machine a worker may be held up for so long: then once more.
-    assert!((0..50).any(|_| still(2, check()).is_some()));
-    assert!((0..50).any(|_| still(2, async { spawn(check()).await.unwrap() }).is_some()));
+    async fn steps() {
+        let (mut proven, mut tried) = (0, 0);
+        while proven < 5 {
+            assert!(tried < 300, "{proven} of {tried} were in time");
+            proven += usize::from(step().await.is_some());
+            tried += 1;
+        }
+    }
+    still(2, steps());
+    still(2, async { spawn(steps()).await.unwrap() });
 }
 
 #[test]

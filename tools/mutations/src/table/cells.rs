@@ -39,8 +39,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: SET_ONCE,
         models: SETTING,
-        from: "let set = self.set.notified();\n            if let Some(value) = self.get() {\n                return value;\n            }",
-        to: "if let Some(value) = self.get() {\n                return value;\n            }\n            let set = self.set.notified();",
+        from: "let set = self.set.notified_inside();\n                if let Some(value) = self.get() {\n                    return value;\n                }",
+        to: "if let Some(value) = self.get() {\n                    return value;\n                }\n                let set = self.set.notified_inside();",
         breaks: "a future looks for the value before it can be told",
     },
     Mutation {

@@ -68,8 +68,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: CHANNEL,
         models: "wake_channel::loom",
-        from: "_ = self.next.compare_exchange(note, ptr::null_mut(), Ordering::Relaxed, Ordering::Relaxed);",
-        to: "let _: *mut Link = note;\n        self.next.store(ptr::null_mut(), Ordering::Relaxed);",
+        from: "self.next.compare_exchange(note, by, Ordering::Release, Ordering::Relaxed).is_ok()",
+        to: "let _: *mut Link = note;\n        self.next.store(by, Ordering::Relaxed);\n        true",
         breaks: "a note that is forgotten too late takes a link of the list away",
     },
     Mutation {

@@ -88,8 +88,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WATCH,
         models: "sync::watch::loom",
-        from: "let unwatched = self.shared.unwatched.notified();\n                if self.is_closed() {\n                    return;\n                }",
-        to: "if self.is_closed() {\n                    return;\n                }\n                let unwatched = self.shared.unwatched.notified();",
+        from: "let unwatched = self.shared.unwatched.notified_inside();\n                    if self.is_closed() {\n                        return;\n                    }",
+        to: "if self.is_closed() {\n                        return;\n                    }\n                    let unwatched = self.shared.unwatched.notified_inside();",
         breaks: "`closed` looks before it can be told",
     },
     Mutation {

@@ -178,4 +178,11 @@ pub const ROWS: &[Mutation] = &[
         to: "                _ = replaced;",
         breaks: "a future of a lock that another task polls leaves the note to the one that has polled it before",
     },
+    Mutation {
+        file: "src/engine/task/waker.rs",
+        models: "permits::loom",
+        from: "Note::from_word(*found).at(None) == note",
+        to: "Note::from_word(*found) == note",
+        breaks: "a note with a place stays with the task when its waker is taken",
+    },
 ];

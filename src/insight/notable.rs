@@ -1,0 +1,131 @@
+//! Facts that a person should look at first where there is no finding. A healthy program may show them, too.
+//!
+//! A task that has waited for a `Notify` for a minute may be right to do so, and so may a place whose tasks
+//! take half of the workers' time. But if something is wrong that no rule knows, it is often one of these.
+
+use super::dump::Dump;
+use super::finding::{self, Finding};
+use super::task_info::TaskInfo;
+use super::task_state::TaskState;
+use super::wait::{Wait, WaitPlace};
+use crate::primitive_kind::PrimitiveKind;
+use crate::short::{Place, counted};
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::panic::Location;
+use std::time::Duration;
+
+/// A task is listed from this waiting time on.
+const LONG: Duration = Duration::from_secs(10);
+/// The most groups of waiting tasks that are listed.
+const MOST_GROUPS: usize = 4;
+/// A place is listed if its tasks take so much of the workers' time, in percent.
+const BUSY: u32 = 25;
+
+/// Tasks of one place that wait for the same kind of thing, from one place if that is known.
+type Group = ((&'static Location<'static>, PrimitiveKind, WaitPlace), (usize, Duration));
+
+/// Returns sentences, the most notable first.
+pub(super) fn notable(dump: &Dump) -> Vec<String> {
+    long_waiting(dump).into_iter().chain(busy(dump)).chain(old_jobs(dump)).collect()
+}
+
+/// Tasks that have waited for long for another task to do something, and have no timer that would end the
+/// wait. Waits for sockets have rules of their own.
+fn long_waiting(dump: &Dump) -> Vec<String> {
+    let mut groups: HashMap<_, (usize, Duration)> = HashMap::new();
+    for task in dump.tasks().iter().filter(|task| task.state() == TaskState::Waiting) {
+        let waited = task.cold_for().filter(|time| *time >= LONG);
+        let (Some(waited), Some(wait)) = (waited, task.waits_only_for()) else { continue };
+        let Wait::Primitive { kind, .. } = wait else { continue };
+        if !is_told(dump, task) {
+            let (tasks, longest) =
+                groups.entry((task.spawned_at(), *kind, wait.place())).or_default();
+            (*tasks, *longest) = (*tasks + 1, waited.max(*longest));
+        }
+    }
+    let mut of_kind: HashMap<_, usize> = HashMap::new();
+    for ((spawned, kind, _), (tasks, _)) in &groups {
+        *of_kind.entry((*spawned, *kind)).or_default() += tasks;
+    }
+    groups.retain(|(spawned, kind, _), _| !is_idle(*kind, of_kind[&(*spawned, *kind)]));
+    let mut groups: Vec<Group> = groups.into_iter().collect();
+    groups.sort_by_key(|((spawned, kind, place), (tasks, _))| {
+        (Reverse(*tasks), *spawned, kind.word(), *place)
+    });
+    let sentence = |((spawned, kind, place), (tasks, longest)): Group| {
+        let (spawned, seconds) = (Place(spawned), longest.as_secs());
+        match tasks {
+            1 => format!(
+                "1 task spawned at {spawned} has waited for {kind}{place} for {seconds} s at least"
+            ),
+            _ => format!(
+                "{} spawned at {spawned} wait for {kind}{place}, the longest for {seconds} s at least",
+                counted(tasks, "task")
+            ),
+        }
+    };
+    groups.into_iter().take(MOST_GROUPS).map(sentence).map(worth_a_look).collect()
+}
+
+/// Whether a finding has told what the task waits for.
+fn is_told(dump: &Dump, task: &TaskInfo) -> bool {
+    let is_of = |finding: &Finding| match finding {
+        Finding::LongWait(wait) => wait.places().iter().any(|(at, _)| *at == task.spawned_at()),
+        Finding::GrowingTasks { spawned_at, .. } => *spawned_at == task.spawned_at(),
+        _ => false,
+    };
+    dump.deadlocks.tasks.contains(&task.id()) || dump.over_time.iter().any(is_of)
+}
+
+/// Whether so many tasks of one place wait for that in nearly every healthy program: for its end, or one of
+/// them for the next message.
+fn is_idle(kind: PrimitiveKind, tasks: usize) -> bool {
+    match kind {
+        PrimitiveKind::CancellationToken | PrimitiveKind::Signal => true,
+        PrimitiveKind::Receiver | PrimitiveKind::Broadcast => tasks == 1,
+        _ => false,
+    }
+}
+
+fn busy(dump: &Dump) -> Vec<String> {
+    let slow = dump.workers.iter().filter(|worker| worker.poll_duration >= dump.slow_after);
+    let slow: Vec<_> = slow.filter_map(|worker| Some(worker.task?.spawned_at())).collect();
+    let is_told = |place| {
+        let is_of = |finding: &Finding| match finding {
+            Finding::BusyTask { task, .. } => task.spawned_at() == place,
+            _ => false,
+        };
+        slow.contains(&place) || dump.over_time.iter().any(is_of)
+    };
+    let places = dump.busy_places.iter().filter(|(_, percent)| *percent >= BUSY);
+    let mut places: Vec<_> = places.filter(|(place, _)| !is_told(*place)).collect();
+    places.sort_by_key(|(place, percent)| (Reverse(*percent), *place));
+    let sentence = |(place, percent): &&(&'static Location<'static>, u32)| {
+        format!("tasks spawned at {} take some {percent} % of the workers' time", Place(place))
+    };
+    places.iter().map(sentence).map(worth_a_look).collect()
+}
+
+/// Blocking work that has lasted for long, by its place. Some programs have such work all the time.
+fn old_jobs(dump: &Dump) -> Vec<String> {
+    if finding::old_jobs(dump).is_some() {
+        return Vec::new();
+    }
+    let mut places: HashMap<_, (usize, Duration)> = HashMap::new();
+    for job in dump.pool.jobs().iter().filter(|job| job.age() >= LONG) {
+        let (jobs, longest) = places.entry(job.task().spawned_at()).or_default();
+        (*jobs, *longest) = (*jobs + 1, job.age().max(*longest));
+    }
+    let mut places: Vec<_> = places.into_iter().collect();
+    places.sort_by_key(|&(place, (jobs, _))| (Reverse(jobs), place));
+    let sentence = |(place, (jobs, longest)): (_, (_, Duration))| {
+        let (jobs, seconds) = (counted(jobs, "blocking job"), longest.as_secs());
+        format!("{jobs} of {}, under way for up to {seconds} s", Place(place))
+    };
+    places.into_iter().take(MOST_GROUPS).map(sentence).map(worth_a_look).collect()
+}
+
+fn worth_a_look(sentence: String) -> String {
+    format!("worth a look: {sentence}")
+}

@@ -114,6 +114,8 @@ pub(crate) struct SourceEntry<'a, N> {
     pub(crate) descriptor: Option<i32>,
     /// How many events it has had.
     pub(crate) events: u64,
+    /// Whether there has been no event since the last write.
+    pub(crate) is_unanswered: bool,
     /// The first of those that wait for it, each for some bits.
     pub(crate) waiters: &'a [(N, Ready)],
 }
@@ -197,7 +199,8 @@ impl Driver {
                 readiness.each_waiter(|waker, ready| {
                     waiters.extend(name(waker).map(|name| (name, ready)));
                 });
-                each(SourceEntry { descriptor, events, waiters: &waiters });
+                let is_unanswered = readiness.is_unanswered();
+                each(SourceEntry { descriptor, events, is_unanswered, waiters: &waiters });
                 waiters.clear();
             }
         }

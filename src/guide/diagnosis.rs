@@ -249,10 +249,12 @@
 //! > to send something, and for nothing else: suspected silent peer, set a timeout; 1 task from there waits
 //! > like this
 //!
-//! For ten seconds or more there was no event on the connection, and the task has no timer that would end its
-//! wait. That the peer should have spoken cannot be seen: a subscription looks like that, too. Put a
-//! [`timeout`](crate::time::timeout) around the wait, because a peer that has gone without a word is never
-//! noticed. It is found for TCP on Linux. Connections that the program has accepted are not told: their
+//! The program has written, or has only connected, and for ten seconds or more there was no event on the
+//! connection since. The task has no timer that would end its wait. That the peer should have spoken cannot be
+//! seen. Put a [`timeout`](crate::time::timeout) around the wait, because a peer that has gone without a word is
+//! never noticed. A peer that has sent something since the program wrote, and nothing more for ten seconds, is
+//! worth a look: it may have stopped in the middle of an answer, or it may have no message for a subscription.
+//! It is found for TCP on Linux. Connections that the program has accepted are not told: their
 //! clients may be silent for as long as they like. They are in the table of sockets.
 //!
 //! # Peers have closed their connections

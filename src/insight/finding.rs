@@ -333,10 +333,8 @@ fn all_blocked(dump: &Dump) -> Option<Finding> {
     present.peek()?;
     let ready_tasks = dump.ready_for_workers;
     let workers = present.clone().count();
-    let blocked = present.all(|worker| {
-        let slow = worker.poll_duration >= dump.slow_after;
-        worker.state == WorkerState::BlockedInPlace || slow
-    });
+    let blocked = present
+        .all(|worker| worker.state == WorkerState::BlockedInPlace || is_held_up(dump, worker));
     let spares_used_up = dump.spares_used_up;
     (blocked && ready_tasks > 0).then_some(Finding::AllWorkersBlocked {
         workers,
@@ -356,9 +354,7 @@ struct AlikeWorkers<'a> {
 /// Of workers that are blocked alike, one is named. One lock often holds up all that wait for it, whatever
 /// the call, so those that wait for a lock are alike if their tasks are of one place.
 fn blocked_workers(dump: &Dump) -> Vec<Finding> {
-    let slow = dump.workers.iter().filter(|worker| {
-        worker.poll_duration >= dump.slow_after && !perhaps_waits_for_processor(worker)
-    });
+    let slow = dump.workers.iter().filter(|worker| is_held_up(dump, worker));
     let (mut waiting, mut others): (Vec<_>, Vec<_>) =
         slow.partition(|worker| waits_for_lock(worker));
     let lock_waiters = waiting.len();
@@ -372,6 +368,11 @@ fn blocked_workers(dump: &Dump) -> Vec<Finding> {
     }
     found.extend(alike(waiting).into_iter().map(blocked_worker));
     found
+}
+
+/// Whether its poll lasts long, and not only because the system has no processor for it.
+fn is_held_up(dump: &Dump, worker: &WorkerInfo) -> bool {
+    worker.poll_duration >= dump.slow_after && !perhaps_waits_for_processor(worker)
 }
 
 /// Whether the system is perhaps all that holds the worker up.

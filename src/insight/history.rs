@@ -15,7 +15,7 @@ use super::finding::moving_permits::MovingPermits;
 use super::finding::silences::{Reader, Silences};
 use super::finding::storms::{Seen, Storms};
 use super::memory::PlaceMemory;
-use super::notable::notable;
+use super::notable::{notable, worth_a_look};
 use super::slow_stacks::SlowStacks;
 use super::socket_info::{Quiet, SocketInfo};
 use super::task_info::TaskInfo;
@@ -105,6 +105,7 @@ impl History {
         dump.over_time.extend(closed_peers(dump));
         dump.over_time.extend(self.silences.findings());
         dump.notable = notable(dump);
+        dump.notable.extend(self.silences.notable().into_iter().map(worth_a_look));
     }
 
     fn note_accepted(&mut self, now: Instant, connections: usize) {
@@ -203,6 +204,7 @@ fn readers(handle: &Handle, dump: &Dump, accepted: &HashSet<i32>) -> Vec<Reader>
                 name: task.shared_name().cloned(),
                 descriptor: *descriptor,
                 events: 0,
+                is_unanswered: false,
                 peer: peer.clone(),
             })
         }
@@ -222,6 +224,7 @@ fn readers(handle: &Handle, dump: &Dump, accepted: &HashSet<i32>) -> Vec<Reader>
                 match readers.get_mut(task) {
                     Some(reader) if source.descriptor == Some(reader.descriptor) => {
                         reader.events = source.events;
+                        reader.is_unanswered = source.is_unanswered;
                     }
                     _ => {}
                 }

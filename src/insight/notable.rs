@@ -126,6 +126,6 @@ fn old_jobs(dump: &Dump) -> Vec<String> {
     places.into_iter().take(MOST_GROUPS).map(sentence).map(worth_a_look).collect()
 }
 
-fn worth_a_look(sentence: String) -> String {
+pub(super) fn worth_a_look(sentence: String) -> String {
     format!("worth a look: {sentence}")
 }

@@ -194,6 +194,8 @@ impl Registered {
         let result = operation();
         if would_block(&result) {
             self.registration.clear_after_try_io(event, interest.into())?;
+        } else if interest.is_writable() && result.is_ok() {
+            self.readiness().note_write(event);
         }
         result
     }
@@ -219,6 +221,9 @@ impl Registered {
             } else if interrupted(&result) {
                 past = None;
             } else {
+                if interest.is_writable() && result.is_ok() {
+                    self.readiness().note_write(event);
+                }
                 return result;
             }
         }
@@ -292,6 +297,9 @@ impl Registered {
             if would_block(&result) {
                 self.registration.clear_would_block(event, direction)?;
             } else if !interrupted(&result) {
+                if direction == Direction::Write && result.is_ok() {
+                    self.readiness().note_write(event);
+                }
                 return Poll::Ready(result.map(|value| (value, event)));
             }
         }

@@ -58,7 +58,7 @@ mod tests;
 use crate::engine::ended::ended;
 use crate::engine::slab::{Key, Slab, TOKEN_CAPACITY};
 use crate::engine::sync_shim::Arc;
-use crate::engine::sync_shim::atomic::{AtomicI32, AtomicU64, Ordering};
+use crate::engine::sync_shim::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use crate::engine::tokio_note;
 use crate::engine::wakers::{self, Line, Place, WaitList};
 use mio::Token;
@@ -87,6 +87,9 @@ pub(crate) struct Readiness {
     state: AtomicU64,
     /// The source's number in the process; negative if it is not known.
     descriptor: AtomicI32,
+    /// The low half of the tick that the last write acted upon: whether the source has reported anything
+    /// since.
+    written: AtomicU32,
     waiters: Waiters,
 }
 
@@ -113,6 +116,7 @@ impl Readiness {
         Self {
             state: AtomicU64::new(unknown.bits()),
             descriptor: AtomicI32::new(-1),
+            written: AtomicU32::new(0),
             waiters: Waiters::new(Lines::new()),
         }
     }
@@ -152,6 +156,19 @@ impl Readiness {
     pub(crate) fn events(&self) -> u64 {
         // Ordering: Relaxed, a number that is only compared with later ones.
         self.state.load(Ordering::Relaxed) >> TICK_SHIFT
+    }
+
+    /// A write has moved something. `event` is what it acted upon, from before it began: so an answer that
+    /// comes during the write is a later event.
+    pub(crate) fn note_write(&self, event: ReadyEvent) {
+        // Ordering: Relaxed, a number that is only compared with the tick, and shown.
+        self.written.store(event.tick as u32, Ordering::Relaxed);
+    }
+
+    /// Whether there has been no event since the last write began, or none at all.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        // Ordering: Relaxed, as in `note_write`.
+        self.written.load(Ordering::Relaxed) == self.events() as u32
     }
 
     /// Records an event, and moves the wakers of all waiters that it concerns into `wakes`; calls none of

@@ -7,10 +7,13 @@
 //! waits for a message, too, such as the task of an idle connection in a pool, has not asked the peer for
 //! anything.
 //!
-//! Whether the peer was to say something cannot be seen. So the finding is a suspicion.
+//! Whether the peer was to say something cannot be seen. It can be seen whether it has said anything since the
+//! program wrote to it. A peer that has may have answered, as one that sends the messages of a subscription
+//! has: this is worth a look. With one that has not, the silence is a finding, and a suspicion.
 
 use super::Finding;
 use crate::engine::task::{RunningTask, TaskId};
+use crate::short::{Place, counted};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::panic::Location;
@@ -27,7 +30,17 @@ pub(in crate::insight) struct Reader {
     pub(in crate::insight) descriptor: i32,
     /// How many events there have been.
     pub(in crate::insight) events: u64,
+    /// Whether there has been none since the program wrote.
+    pub(in crate::insight) is_unanswered: bool,
     pub(in crate::insight) peer: String,
+}
+
+/// The readers of one place that have waited for long, and how long one of them has.
+struct Group<'a> {
+    longest: Duration,
+    /// The one that has waited longest; of several, the oldest.
+    first: &'a Reader,
+    tasks: usize,
 }
 
 /// The looks at one runtime.
@@ -43,7 +56,8 @@ impl Silences {
         let mut before = std::mem::take(&mut self.since);
         for reader in readers {
             let same = |(_, other): &(Instant, Reader)| {
-                (other.descriptor, other.events) == (reader.descriptor, reader.events)
+                (other.descriptor, other.events, other.is_unanswered)
+                    == (reader.descriptor, reader.events, reader.is_unanswered)
             };
             let since =
                 before.remove(&reader.task.id()).filter(same).map_or(at, |(since, _)| since);
@@ -52,34 +66,53 @@ impl Silences {
         self.last = Some(at);
     }
 
-    /// For each place the task that has waited longest.
+    /// For each place, the task that has waited longest for a peer that has not answered.
     pub(in crate::insight) fn findings(&self) -> Vec<Finding> {
+        let finding = |group: Group<'_>| Finding::SilentPeer {
+            task: group.first.task,
+            name: group.first.name.clone(),
+            peer: group.first.peer.clone(),
+            duration: group.longest,
+            tasks: group.tasks,
+        };
+        self.groups(|reader| reader.is_unanswered).into_iter().map(finding).collect()
+    }
+
+    /// For each place, a sentence about the tasks whose peers have said something, and are silent since.
+    pub(in crate::insight) fn notable(&self) -> Vec<String> {
+        let sentence = |group: Group<'_>| {
+            format!(
+                "{} spawned at {} can only go on when a peer sends more, as {}, which has sent nothing for {} s \
+                 at least",
+                counted(group.tasks, "task"),
+                Place(group.first.task.spawned_at()),
+                group.first.peer,
+                group.longest.as_secs()
+            )
+        };
+        self.groups(|reader| !reader.is_unanswered).into_iter().map(sentence).collect()
+    }
+
+    /// The readers that have waited for long, by place, the longest wait first.
+    fn groups(&self, is_meant: impl Fn(&Reader) -> bool) -> Vec<Group<'_>> {
         let Some(last) = self.last else { return Vec::new() };
-        // By place, the one that has waited longest, the oldest of several, and how many there are.
-        let mut places: HashMap<&Location<'_>, (Duration, &Reader, usize)> = HashMap::new();
-        for (since, reader) in self.since.values() {
+        let mut places: HashMap<&Location<'_>, Group<'_>> = HashMap::new();
+        for (since, reader) in self.since.values().filter(|(_, reader)| is_meant(reader)) {
             let duration = last.saturating_duration_since(*since);
             if duration < SILENT {
                 continue;
             }
-            let new = (duration, reader, 0);
-            let (longest, first, tasks) = places.entry(reader.task.spawned_at()).or_insert(new);
-            *tasks += 1;
+            let new = Group { longest: duration, first: reader, tasks: 0 };
+            let group = places.entry(reader.task.spawned_at()).or_insert(new);
+            group.tasks += 1;
             let order = |duration, reader: &Reader| (Reverse(duration), reader.task.id());
-            if order(duration, reader) < order(*longest, first) {
-                (*longest, *first) = (duration, reader);
+            if order(duration, reader) < order(group.longest, group.first) {
+                (group.longest, group.first) = (duration, reader);
             }
         }
         let mut found: Vec<_> = places.into_values().collect();
-        found.sort_by_key(|(duration, reader, _)| (Reverse(*duration), reader.task.spawned_at()));
-        let finding = |(duration, reader, tasks): (Duration, &Reader, usize)| Finding::SilentPeer {
-            task: reader.task,
-            name: reader.name.clone(),
-            peer: reader.peer.clone(),
-            duration,
-            tasks,
-        };
-        found.into_iter().map(finding).collect()
+        found.sort_by_key(|group| (Reverse(group.longest), group.first.task.spawned_at()));
+        found
     }
 }
 
@@ -90,7 +123,8 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn reader(task: RunningTask, descriptor: i32, events: u64) -> Reader {
-        Reader { task, name: None, descriptor, events, peer: "127.0.0.1:4711".into() }
+        let peer = "127.0.0.1:4711".into();
+        Reader { task, name: None, descriptor, events, is_unanswered: true, peer }
     }
 
     fn task() -> RunningTask {
@@ -99,11 +133,15 @@ mod tests {
 
     /// What is said after looks that are one second apart.
     fn said(seconds: u32, readers: impl Fn(u32) -> Vec<Reader>) -> Vec<String> {
+        looked(seconds, readers).findings().iter().map(Finding::to_string).collect()
+    }
+
+    fn looked(seconds: u32, readers: impl Fn(u32) -> Vec<Reader>) -> Silences {
         let (mut silences, begin) = (Silences::default(), Instant::now());
         for second in 0..=seconds {
             silences.look(begin + SECOND * second, readers(second).into_iter());
         }
-        silences.findings().iter().map(Finding::to_string).collect()
+        silences
     }
 
     #[test]
@@ -127,5 +165,27 @@ mod tests {
         let busy = |second| if second == 12 { Vec::new() } else { vec![reader(one, 7, 3)] };
         assert_eq!(said(20, busy), [""; 0]);
         assert_eq!(said(20, |second| if second < 20 { busy(0) } else { Vec::new() }), [""; 0]);
+    }
+
+    #[test]
+    fn a_peer_that_has_answered_is_worth_a_look_until_the_program_writes_again() {
+        let one = task();
+        let answered = Reader { is_unanswered: false, ..reader(one, 7, 3) };
+        let after = |written: u32| {
+            move |second| {
+                let is_unanswered = second >= written;
+                vec![Reader { is_unanswered, ..reader(one, 7, 3) }]
+            }
+        };
+        let subscribed = looked(19, after(20));
+        assert!(subscribed.findings().is_empty());
+        let told = subscribed.notable();
+        let [sentence] = &told[..] else { panic!("{told:?}") };
+        assert!(
+            sentence.contains(&format!("as {}, which has sent nothing for 19 s", answered.peer))
+        );
+        assert_eq!(said(19, after(10)), [""; 0]);
+        let silent = looked(20, after(10));
+        assert_eq!((silent.findings().len(), silent.notable()), (1, Vec::new()));
     }
 }

@@ -261,8 +261,11 @@ fn a_worker_that_perhaps_waits_for_a_processor_is_told_late() {
             let activity = Some(activity.clone());
             let worker = worker(0, WorkerState::Working, millis * MS);
             dump.workers = vec![WorkerInfo { task, activity, ..worker }];
+            dump.ready_for_workers = 5;
         });
-        said.iter().any(|sentence| sentence.starts_with("worker 0 has been in "))
+        let is_told = |begin| said.iter().any(|sentence: &String| sentence.starts_with(begin));
+        assert_eq!(is_told("worker 0 has been in "), is_told("none of 1 worker"), "{said:?}");
+        is_told("worker 0 has been in ")
     };
     for activity in [Runs, WaitsForProcessor] {
         assert!(!told(activity.clone(), 900, true) && told(activity.clone(), 1_100, true));

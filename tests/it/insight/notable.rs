@@ -103,6 +103,39 @@ fn neither_a_peer_that_does_not_read_nor_a_client_is_told_to_be_silent() {
     });
 }
 
+/// As a subscription, for which there is no message for as long as it likes.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_peer_that_has_answered_is_worth_a_look_and_no_finding() {
+    guarded(|| {
+        let runtime = workers(1);
+        let (page, listener) = (page_of(runtime.handle()), listen(&runtime));
+        let connect = || runtime.block_on(connected(&listener));
+        let ((subscribed, mut server), (asks, silent)) = (connect(), connect());
+        let [answered, unanswered] = [subscribed, asks].map(|mut connection| {
+            let request = async move {
+                connection.write_all(b"subscribe").await.unwrap();
+                let mut answer = [0; 2];
+                connection.read_exact(&mut answer).await.unwrap();
+                _ = connection.read(&mut answer).await;
+            };
+            runtime.spawn(request).id()
+        });
+        runtime.block_on(async {
+            server.read_exact(&mut [0; 9]).await.unwrap();
+            server.write_all(b"ok").await.unwrap();
+        });
+        // By then, the other one would have been told, too.
+        until_said(&page, &[&format!("task {unanswered}, "), "suspected silent peer"]);
+        let address = listener.local_addr().unwrap();
+        let sentence = format!(" can only go on when a peer sends more, as {address}, ");
+        until(|| body(&page, "/text").contains(&sentence));
+        let text = body(&page, "/text");
+        assert!(!text.contains(&format!("! task {answered}, ")), "{text}");
+        drop((server, silent));
+    });
+}
+
 /// As when all clients of a service connect again.
 #[test]
 #[cfg(target_os = "linux")]

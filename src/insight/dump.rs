@@ -11,6 +11,7 @@ use super::sockets::Targets;
 use super::task_group::{Groups, TaskGroup};
 use super::task_info::TaskInfo;
 use super::task_state::TaskState;
+use super::thread_stack::ThreadStacks;
 use super::waits;
 use super::worker_info::WorkerInfo;
 use crate::engine::sync_shim::Mutex;
@@ -88,7 +89,7 @@ impl Handle {
     ///
     /// It can be asked for on any thread. It needs no worker: it says which tasks block them if all are
     /// blocked. It stops nothing, but that threads which have computed for long are interrupted for a moment:
-    /// see [`insight`](crate::insight). Much of its time goes into the tasks, some 100 ns each, and up to 0.4
+    /// see [`insight`](crate::insight). Much of its time goes into the tasks, some 100 ns each, and up to 0.2
     /// s if such threads do not get a processor. Of two threads that go through the tasks for a dump at the
     /// same time, one waits for the other.
     ///
@@ -104,7 +105,16 @@ impl Handle {
     /// # });
     /// ```
     pub fn dump(&self) -> Dump {
-        let (metrics, workers) = (self.metrics(), self.worker_facts());
+        self.look(Some(&mut ThreadStacks::default()))
+    }
+
+    /// As [`dump`](Self::dump), but interrupts no thread: what threads do is without their stacks.
+    pub(super) fn dump_without_stacks(&self) -> Dump {
+        self.look(None)
+    }
+
+    fn look(&self, mut stacks: Option<&mut ThreadStacks>) -> Dump {
+        let (metrics, workers) = (self.metrics(), self.worker_facts(stacks.as_deref_mut()));
         let mut workers: Vec<_> = workers.into_iter().map(WorkerInfo::of).collect();
         let polled_elsewhere = self.tasks_polled_elsewhere().collect();
         let locals = || -> u64 {
@@ -124,7 +134,7 @@ impl Handle {
         }
         // At once, because other threads may wait to make a proof.
         let deadlocks = walk.suspects.ask_holders().prove(self);
-        let pool = PoolInfo::of(self);
+        let pool = PoolInfo::of(self, stacks);
         let mut targets = Targets::default();
         waits::complete(self, &mut tasks, &pool, &mut targets);
         QueueGroup::fill(&mut queues, self.id(), &tasks);

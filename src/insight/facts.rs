@@ -27,13 +27,12 @@ pub(super) struct WorkerFacts {
 }
 
 impl Handle {
-    /// Empty without workers.
-    pub(super) fn worker_facts(&self) -> Vec<WorkerFacts> {
+    /// Empty without workers. The stacks of their threads are read by `stacks`, if that is given.
+    pub(super) fn worker_facts(&self, mut stacks: Option<&mut ThreadStacks>) -> Vec<WorkerFacts> {
         let facts = |scheduler: &Arc<Shared>| {
-            let (entries, mut stacks) = (scheduler.worker_entries(), ThreadStacks::default());
-            entries
-                .map(|(index, entry)| self.facts_of(scheduler, index, entry, &mut stacks))
-                .collect()
+            let facts_of =
+                |(index, entry)| self.facts_of(scheduler, index, entry, stacks.as_deref_mut());
+            scheduler.worker_entries().map(facts_of).collect()
         };
         self.scheduler().map(facts).unwrap_or_default()
     }
@@ -43,7 +42,7 @@ impl Handle {
         scheduler: &Shared,
         index: usize,
         entry: WorkerEntry,
-        stacks: &mut ThreadStacks,
+        stacks: Option<&mut ThreadStacks>,
     ) -> WorkerFacts {
         let time = self.lasted(index, &entry);
         let lasts = !time.is_zero() || entry.is_blocked_in_place;
@@ -53,8 +52,10 @@ impl Handle {
         // A thread that runs is interrupted only if it has done so for long.
         let is_slow = time >= self.slow_after();
         let may_read = |activity: &&ThreadActivity| is_slow || !is_running(activity);
-        let seen = entry.thread.zip(activity.as_ref().filter(may_read));
-        let stack = seen.map(|(thread, activity)| stacks.of(thread, activity)).unwrap_or_default();
+        let seen = entry.thread.zip(activity.as_ref().filter(may_read)).zip(stacks);
+        let read =
+            |((thread, activity), stacks): (_, &mut ThreadStacks)| stacks.of(thread, activity);
+        let stack = seen.map(read).unwrap_or_default();
         let stack = if has_moved() { Vec::new() } else { stack };
         WorkerFacts { index, entry, time, activity, stack }
     }

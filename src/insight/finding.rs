@@ -20,6 +20,7 @@
 //! | `growing_memory.rs` | tasks of one place have allocated more and more that is kept: suspected |
 //! | `growing_queues.rs` | channels and sets of tasks in which more and more lies: suspected |
 //! | `storms.rs` | a task is polled all the time and never waits: suspected |
+//! | `full_connections.rs` | a task waits to write to a connection, and what has come lies unread: suspected |
 //! | `closed_peers.rs` | connections that their peers have closed are still open: suspected |
 //! | `silences.rs` | a task waits for nothing but a connection on which nothing happens: suspected |
 //!
@@ -242,6 +243,24 @@ pub enum Finding {
         duration: Duration,
         /// How many tasks from that place wait like this.
         tasks: usize,
+    },
+    /// A task has waited for ten seconds and more to write to a TCP connection, no task waits to read it, and
+    /// bytes that have come lie unread: perhaps the other end waits for them to be read. Seen by several looks,
+    /// and therefore only on the page; on Linux only.
+    #[non_exhaustive]
+    FullConnection {
+        /// The task; of several the one on whose connection nothing has happened for the longest time.
+        task: RunningTask,
+        /// Its name, if it has one.
+        name: Option<Arc<str>>,
+        /// The address of the other end.
+        peer: String,
+        /// How many bytes have come and have not been read.
+        unread: u64,
+        /// For how long there has been no event, at least.
+        duration: Duration,
+        /// How many connections are like this.
+        connections: usize,
     },
     /// Tasks wait for each other, and nothing else can wake any of them: it is proven that they never go on,
     /// with locks unless a guard was given to another task. They can be aborted.
@@ -519,6 +538,7 @@ impl Finding {
 pub(super) mod blocked_threads;
 pub(super) mod closed_peers;
 pub(super) mod descriptors;
+pub(super) mod full_connections;
 pub(super) mod growing_memory;
 pub(super) mod growing_queue;
 pub(super) mod growing_queues;

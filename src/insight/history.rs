@@ -6,6 +6,7 @@ use super::dump::Dump;
 use super::finding::Finding;
 use super::finding::blocked_threads::BlockedThreads;
 use super::finding::closed_peers::closed_peers;
+use super::finding::full_connections::full_connections;
 use super::finding::growing_memory::GrowingMemory;
 use super::finding::growing_queues::GrowingQueues;
 use super::finding::growth::{Growth, Place};
@@ -20,7 +21,7 @@ use super::slow_stacks::SlowStacks;
 use super::socket_info::{Quiet, SocketInfo};
 use super::task_info::TaskInfo;
 use super::task_state::TaskState;
-use super::wait::Wait;
+use super::wait::{Wait, WaitPlace};
 use super::waits::WRITABLE;
 use crate::engine::task::TaskId;
 use crate::runtime::Handle;
@@ -66,6 +67,31 @@ impl History {
         }
     }
 
+    /// Takes a look while nothing is shown, so that the first answer tells for how long tasks have waited, and
+    /// what has lain in channels. It stops no thread.
+    pub(super) fn patrol(&mut self, now: Instant, handle: &Handle) {
+        let mut dump = handle.dump_without_stacks();
+        self.note(now, handle, &mut dump);
+        self.permits.look(now, &dump);
+    }
+
+    /// Nothing is shown any more: forgets what only looks in quick succession tell.
+    pub(super) fn rest(&mut self) {
+        self.blocked = BlockedThreads::default();
+        self.slow = SlowStacks::default();
+        self.growth = Growth::default();
+        self.memory = GrowingMemory::default();
+        self.storms = Storms::default();
+    }
+
+    fn note(&mut self, now: Instant, handle: &Handle, dump: &mut Dump) {
+        self.queues.look(now, dump);
+        let accepted = accepted(&dump.sockets);
+        self.note_accepted(now, accepted.len());
+        self.silences.look(now, readers(handle, dump, &accepted).into_iter());
+        self.quiet.look(now, &mut dump.sockets);
+    }
+
     /// Adds a dump that has just been taken, and to the dump what all of them show. `memory` is what tasks
     /// have allocated, if this runtime's dump is to tell it.
     pub(super) fn add(
@@ -76,20 +102,17 @@ impl History {
         memory: Option<&[PlaceMemory]>,
     ) {
         self.growth.look_at_tasks(now, dump.groups());
-        self.queues.look(now, dump);
         if let Some(memory) = memory {
             self.memory.look(now, memory);
         }
-        let accepted = accepted(&dump.sockets);
-        self.note_accepted(now, accepted.len());
-        self.silences.look(now, readers(handle, dump, &accepted).into_iter());
-        self.quiet.look(now, &mut dump.sockets);
+        self.note(now, handle, dump);
         self.slow.tell(&mut dump.last_slow_polls);
         dump.busy_places = self.storms.busy_places();
         let busy = self.storms.findings();
         let polls = polls_of(&busy);
         let moving = self.permits.look(now, dump);
         dump.over_time = long_waits(dump, &polls, &moving);
+        dump.over_time.extend(full_connections(dump));
         dump.over_time.extend(used_up(dump));
         dump.over_time.extend(self.blocked.findings(now, handle));
         dump.over_time.extend(busy);
@@ -186,11 +209,17 @@ fn say_what_they_wait_for(dump: &Dump, growth: &mut Finding) {
     for task in dump.tasks().iter().filter(of_place).filter(is_waiting) {
         all += 1;
         if let Some(wait) = task.waits().first() {
-            *sorts.entry(wait.sort()).or_default() += 1;
+            let place = wait.place();
+            let with_place =
+                (place != WaitPlace::Unknown).then(|| format!("{}{place}", wait.sort()));
+            for said in [Some(wait.sort()), with_place].into_iter().flatten() {
+                *sorts.entry(said).or_default() += 1;
+            }
         }
     }
-    let most = sorts.into_iter().max_by_key(|(_, count)| *count);
-    *wait_for = most.filter(|(_, count)| 2 * count > all).map(|(sort, _)| sort);
+    // If that is true of most of them, with the place.
+    let most = sorts.into_iter().filter(|(_, count)| 2 * count > all);
+    *wait_for = most.max_by_key(|(sort, count)| (sort.len(), *count)).map(|(sort, _)| sort);
 }
 
 /// The tasks that wait to read from a connection that the program has opened, and for nothing else.

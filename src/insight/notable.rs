@@ -8,6 +8,7 @@ use super::finding::{self, Finding};
 use super::task_info::TaskInfo;
 use super::task_state::TaskState;
 use super::wait::{Wait, WaitPlace};
+use crate::engine::task::RunningTask;
 use crate::primitive_kind::PrimitiveKind;
 use crate::short::{Place, counted};
 use std::cmp::Reverse;
@@ -19,6 +20,8 @@ use std::time::Duration;
 const LONG: Duration = Duration::from_secs(10);
 /// The most groups of waiting tasks that are listed.
 const MOST_GROUPS: usize = 4;
+/// The most tasks that wait for the end of another one that are listed.
+const MOST_JOINS: usize = 2;
 /// A place is listed if its tasks take so much of the workers' time, in percent.
 const BUSY: u32 = 25;
 
@@ -27,7 +30,8 @@ type Group = ((&'static Location<'static>, PrimitiveKind, WaitPlace), (usize, Du
 
 /// Returns sentences, the most notable first.
 pub(super) fn notable(dump: &Dump) -> Vec<String> {
-    long_waiting(dump).into_iter().chain(busy(dump)).chain(old_jobs(dump)).collect()
+    let waiting = long_waiting(dump).into_iter().chain(joining(dump));
+    waiting.chain(busy(dump)).chain(old_jobs(dump)).collect()
 }
 
 /// Tasks that have waited for long for another task to do something, and have no timer that would end the
@@ -66,6 +70,39 @@ fn long_waiting(dump: &Dump) -> Vec<String> {
         }
     };
     groups.into_iter().take(MOST_GROUPS).map(sentence).map(worth_a_look).collect()
+}
+
+/// Tasks that have waited for long for the end of another one, which has waited for a message for as long.
+/// They may only do so while the program runs. But if the senders were to go, one of them is still there.
+fn joining(dump: &Dump) -> Vec<String> {
+    use PrimitiveKind::{Broadcast, Receiver};
+    let is_long = |task: &TaskInfo| task.cold_for().is_some_and(|time| time >= LONG);
+    let tasks: HashMap<_, _> = dump.tasks().iter().map(|task| (task.id(), task)).collect();
+    let pair = |task: &&TaskInfo| {
+        let Some(Wait::Task { id }) = task.waits_only_for() else { return None };
+        let (joined, waited) = (*tasks.get(id)?, task.cold_for()?);
+        match joined.waits_only_for()? {
+            wait @ Wait::Primitive { kind: Receiver | Broadcast, .. } if is_long(joined) => {
+                Some((waited, task.task(), joined.task(), wait))
+            }
+            _ => None,
+        }
+    };
+    let waiting = dump.tasks().iter().filter(|task| is_long(task));
+    let mut pairs: Vec<_> = waiting.filter_map(|task| pair(&task)).collect();
+    pairs.sort_by_key(|(waited, task, ..)| (Reverse(*waited), task.id()));
+    let sentence = |(waited, task, joined, wait): (Duration, RunningTask, RunningTask, &Wait)| {
+        format!(
+            "task {}, spawned at {}, has waited for {} s at least for the end of task {}, spawned at {}, which \
+             waits for {wait}: it ends when all senders are gone",
+            task.id(),
+            Place(task.spawned_at()),
+            waited.as_secs(),
+            joined.id(),
+            Place(joined.spawned_at()),
+        )
+    };
+    pairs.into_iter().take(MOST_JOINS).map(sentence).map(worth_a_look).collect()
 }
 
 /// Whether a finding has told what the task waits for.

@@ -37,7 +37,8 @@ const OLD: Duration = Duration::from_secs(1);
 const MOST_THREADS: usize = 16;
 
 impl PoolInfo {
-    pub(super) fn of(handle: &Handle) -> Self {
+    /// The stacks of old jobs' threads are read by `stacks`, if that is given.
+    pub(super) fn of(handle: &Handle, mut stacks: Option<&mut ThreadStacks>) -> Self {
         let (counts, jobs) = handle.pool_facts();
         let job = |(job, age)| {
             let RunningJob { task, name, thread, .. } = job;
@@ -45,10 +46,10 @@ impl PoolInfo {
         };
         let mut jobs: Vec<_> = jobs.into_iter().map(job).collect();
         jobs.sort_by_key(|(job, _)| std::cmp::Reverse(job.age));
-        let mut stacks = ThreadStacks::default();
         for (job, thread) in jobs.iter_mut().take(MOST_THREADS).filter(|(job, _)| job.age >= OLD) {
             let activity = thread_activity::look(*thread, None);
-            job.stack = stacks.of(*thread, &activity);
+            let read = |stacks: &mut ThreadStacks| stacks.of(*thread, &activity);
+            job.stack = stacks.as_deref_mut().map(read).unwrap_or_default();
             job.activity = Some(activity);
         }
         // What was seen of a thread may be of the job behind this one.

@@ -179,6 +179,8 @@ fn start(
     let open = move || listener::Listener::new(listener);
     OwnThread::start("liten-insight", open, move |runtime, listener| {
         let page = Rc::new(Page::new(access, observed, end.clone()));
+        let patrol = page.clone();
+        drop(runtime.spawn_local(async move { patrol.patrol().await }));
         runtime.block_on(end.run_until_cancelled(listener.serve(runtime, page)));
     })
 }

@@ -53,7 +53,7 @@ pub(super) fn program() -> &'static str {
 
 impl Finding {
     /// All kinds there are.
-    pub(super) const KINDS: [&str; 20] = [
+    pub(super) const KINDS: [&str; 21] = [
         "all_workers_blocked",
         "blocked_worker",
         "pool_full",
@@ -74,6 +74,7 @@ impl Finding {
         "growing_queue",
         "growing_memory",
         "closed_peers",
+        "full_connection",
     ];
 
     pub(super) fn kind(&self) -> &'static str {
@@ -98,6 +99,7 @@ impl Finding {
             Self::GrowingQueue(_) => 17,
             Self::GrowingMemory { .. } => 18,
             Self::ClosedPeers { .. } => 19,
+            Self::FullConnection { .. } => 20,
         }]
     }
 }

@@ -135,6 +135,13 @@ impl Wait {
         }
     }
 
+    /// Leaves it open whether it is to read or to write, if it is for a `RwLock`.
+    pub(super) fn forget_writing(&mut self) {
+        if let Self::Primitive { kind: kind @ PrimitiveKind::RwLockWrite, .. } = self {
+            *kind = PrimitiveKind::RwLock;
+        }
+    }
+
     /// Where the code is that waits, or that has made what is waited for.
     pub(super) fn place(&self) -> WaitPlace {
         match *self {

@@ -58,12 +58,14 @@ pub(super) fn complete(
     }
 }
 
+/// What a task waits for that has to read.
+pub(super) const READABLE: &str = "readable";
 /// What a task waits for that has to write.
 pub(super) const WRITABLE: &str = "writable";
 
 pub(super) fn event(ready: Ready) -> &'static str {
     match (ready.is_readable(), ready.is_writable()) {
-        (true, false) => "readable",
+        (true, false) => READABLE,
         (false, true) => WRITABLE,
         (true, true) => "readable or writable",
         (false, false) if ready.is_priority() => "urgent data",

@@ -3,6 +3,7 @@
 use crate::engine::task::RunningTask;
 use crate::insight::deadlocked_task::DeadlockedTask;
 use crate::insight::description::DescribedTask;
+use crate::insight::wait::{Wait, WaitPlace};
 use crate::short::{Place, counted};
 use std::fmt;
 use std::panic::Location;
@@ -23,8 +24,12 @@ pub struct LongWait {
     pub(super) tasks: usize,
     pub(super) duration: Duration,
     pub(super) places: Vec<(&'static Location<'static>, usize)>,
+    /// From where they wait for one thing, if that is not the same for all; the most first.
+    pub(super) awaited_at: Vec<(WaitPlace, usize)>,
     pub(super) chain: Vec<DeadlockedTask>,
     pub(super) is_one_wait: bool,
+    /// It is for a lock that passes from task to task.
+    pub(super) passes_on: bool,
     pub(super) root: Option<Named>,
     pub(super) root_does: String,
 }
@@ -54,6 +59,36 @@ impl LongWait {
     pub fn root(&self) -> Option<RunningTask> {
         self.root.as_ref().map(|(task, _)| *task)
     }
+
+    /// From where as many wait for permits as there are of them, all of which are out, while others wait, too.
+    fn perhaps_have_permits(&self) -> Option<&(WaitPlace, usize)> {
+        match self.chain.first().map(|head| &head.waits_for) {
+            Some(Wait::Primitive { permits: Some(permits), forgotten: 0, .. }) => self
+                .awaited_at
+                .iter()
+                .find(|(place, tasks)| *place != WaitPlace::Unknown && *tasks as u64 == *permits),
+            _ => None,
+        }
+    }
+
+    /// What is to be known of the thing for which all of them wait.
+    fn fmt_thing(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (place, tasks)) in self.awaited_at.iter().take(PLACES).enumerate() {
+            let begin = if index == 0 { "; of them " } else { ", " };
+            match place {
+                WaitPlace::Unknown => write!(f, "{begin}{tasks} elsewhere")?,
+                place => write!(f, "{begin}{tasks}{place}")?,
+            }
+        }
+        if let Some((place, tasks)) = self.perhaps_have_permits() {
+            write!(
+                f,
+                "; those {tasks}{place} are as many as there are permits: suspected deadlock, as if they had \
+                 taken one each and waited for one more"
+            )?;
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Display for LongWait {
@@ -68,11 +103,19 @@ impl fmt::Display for LongWait {
             write!(f, " for {}", head.waits_for)?;
         }
         write!(f, ", {longest}for {:.1} s at least", self.duration.as_secs_f64())?;
+        if self.passes_on {
+            f.write_str(
+                "; the lock passes from task to task, so it is held for too long or wanted too often: hold it \
+                 for less time, not while waiting for something else",
+            )?;
+        }
+        self.fmt_thing(f)?;
         match (&self.root, head) {
             (Some((task, name)), Some(_)) => {
+                let begin = if self.passes_on { "at this moment " } else { "" };
                 write!(
                     f,
-                    "; {}, {}",
+                    "; {begin}{}, {}",
                     DescribedTask::running(*task, name.as_deref()),
                     self.root_does
                 )?;

@@ -8,10 +8,12 @@
 //! It is told from [`LONG`] on, and not if the root may well be in order: a task that waits for its next
 //! period, or for a client, and only lets senders wait meanwhile; or one of several alike that share a
 //! receiver by a lock. A semaphore without permits of its own is no limit but a signal, and nothing is told
-//! of it. Nor of one whose permits come back (`moving_permits.rs`), nor of tasks that a deadlock names.
+//! of it. Nor of one whose permits come back (`moving_permits.rs`), nor of tasks that a deadlock names. Of a
+//! lock that passes from task to task it is said that it does: its holder of one moment is not to blame.
 
 use super::Finding;
 use super::long_wait::{LongWait, Named};
+use super::moving_permits::Moving;
 use crate::engine::task::{RunningTask, TaskId};
 use crate::insight::deadlocked_task::DeadlockedTask;
 use crate::insight::dump::Dump;
@@ -51,8 +53,8 @@ struct Group<'a> {
     /// Those of tasks that do not only wait for the end of another one.
     places_of_things: HashSet<&'static Location<'static>>,
     things: HashSet<Option<u32>>,
-    /// From where they wait.
-    awaited_at: HashSet<WaitPlace>,
+    /// From where they wait, and how many from there.
+    awaited_at: HashMap<WaitPlace, usize>,
     /// The one of the longest chain, with the length of that and the time for which it has waited.
     deepest: Option<(usize, Duration, &'a TaskInfo)>,
     only_senders: bool,
@@ -63,6 +65,7 @@ struct Chains<'a> {
     tasks: HashMap<TaskId, &'a TaskInfo>,
     /// How often tasks that never wait are polled in a second.
     busy: &'a HashMap<TaskId, u64>,
+    moving: &'a Moving,
     /// Of each task that waits for another one, where that ends, and after how many tasks.
     ends: HashMap<TaskId, (Root, usize)>,
 }
@@ -70,11 +73,11 @@ struct Chains<'a> {
 /// What `dump`, of which it is known for how long its tasks have waited, shows of long waits. The one with
 /// the most tasks first.
 ///
-/// Nothing is told of the semaphores with the numbers in `moving`.
+/// Nothing is told of the semaphores in `moving`.
 pub(in crate::insight) fn long_waits(
     dump: &Dump,
     busy: &HashMap<TaskId, u64>,
-    moving: &HashSet<u32>,
+    moving: &Moving,
 ) -> Vec<Finding> {
     let is_long = |task: &TaskInfo| task.cold_for().is_some_and(|time| time >= LONG);
     let is_blocked = |task: &&TaskInfo| is_long(task) && thing(task).is_some();
@@ -82,11 +85,11 @@ pub(in crate::insight) fn long_waits(
         return Vec::new();
     }
     let tasks = dump.tasks.iter().map(|task| (task.id(), task)).collect();
-    let mut chains = Chains { dump, tasks, busy, ends: HashMap::new() };
+    let mut chains = Chains { dump, tasks, busy, moving, ends: HashMap::new() };
     let mut groups: HashMap<Root, Group<'_>> = HashMap::new();
     for task in dump.tasks.iter().filter(|task| waits_for_task(task).is_some()) {
         let Some((root, depth)) = chains.end(task) else { continue };
-        if matches!(root, Root::Thing(number) if moving.contains(&number)) {
+        if matches!(root, Root::Thing(number) if moving.permits.contains(&number)) {
             continue;
         }
         let group =
@@ -106,7 +109,8 @@ pub(super) fn what_does(
     task: TaskId,
 ) -> (Option<Named>, String) {
     let tasks = dump.tasks.iter().map(|task| (task.id(), task)).collect();
-    Chains { dump, tasks, busy, ends: HashMap::new() }.root(Some(task), &[])
+    let moving = &Moving::default();
+    Chains { dump, tasks, busy, moving, ends: HashMap::new() }.root(Some(task), &[])
 }
 
 /// The lock, the permit or the room that it waits for.
@@ -146,7 +150,7 @@ impl<'a> Group<'a> {
         let Some(wait) = waits_for_task(task) else { return };
         self.places_of_things.extend(thing(task).map(|_| task.spawned_at()));
         self.things.insert(number(wait));
-        self.awaited_at.insert(wait.place());
+        *self.awaited_at.entry(wait.place()).or_default() += 1;
         let is = |wanted| matches!(wait, Wait::Primitive { kind, .. } if *kind == wanted);
         self.has_readers |= is(PrimitiveKind::RwLock);
         self.has_writers |= is(PrimitiveKind::RwLockWrite);
@@ -180,9 +184,11 @@ impl<'a> Chains<'a> {
             };
             places.insert(next, path.len());
             path.push(next);
-            match wait.other_task() {
-                Some(other) => next = other,
-                None => break (Root::Thing(number(wait)?), 0),
+            // Those that have seen different holders of a lock wait for the same one.
+            let passes_on = number(wait).filter(|number| self.moving.locks.contains(number));
+            match (passes_on, wait.other_task()) {
+                (None, Some(other)) => next = other,
+                _ => break (Root::Thing(number(wait)?), 0),
             }
         };
         for task in path.into_iter().rev() {
@@ -193,10 +199,10 @@ impl<'a> Chains<'a> {
     }
 
     /// The sentence about a group, if it is to be told.
-    fn told(&self, root: Root, group: Group<'a>) -> Option<LongWait> {
+    fn told(&self, root_key: Root, group: Group<'a>) -> Option<LongWait> {
         let (_, _, first) = group.deepest?;
-        if group.only_senders && self.may_be_in_order(root)
-            || self.is_queue(root, &group.places_of_things)
+        if group.only_senders && self.may_be_in_order(root_key)
+            || self.is_queue(root_key, first, &group.places_of_things)
         {
             return None;
         }
@@ -211,12 +217,15 @@ impl<'a> Chains<'a> {
         if chain.iter().any(|task| self.is_told(task.id())) {
             return None;
         }
-        let mut places: Vec<_> = group.places.into_iter().collect();
-        places.sort_by_key(|&(place, tasks)| (std::cmp::Reverse(tasks), place));
         let is_one_wait = group.things.len() == 1 && group.things.iter().all(Option::is_some);
+        let mut awaited_at = Vec::new();
+        // The sentence has the first one's wait for all of them.
         if is_one_wait && group.awaited_at.len() > 1 {
-            // The sentence has the first one's wait for all of them.
             chain[0].waits_for.forget_awaited_at();
+            awaited_at = by_count(group.awaited_at);
+        }
+        if is_one_wait && group.has_readers && group.has_writers {
+            chain[0].waits_for.forget_writing();
         }
         let (root, mut root_does) = self.root(next, &chain);
         if root.is_none() && group.has_readers && group.has_writers {
@@ -225,12 +234,16 @@ impl<'a> Chains<'a> {
                  write",
             );
         }
+        let passes_on =
+            matches!(root_key, Root::Thing(number) if self.moving.locks.contains(&number));
         Some(LongWait {
             tasks: group.tasks,
             duration: group.duration,
-            places,
+            places: by_count(group.places),
+            awaited_at,
             chain,
             is_one_wait,
+            passes_on,
             root,
             root_does,
         })
@@ -245,10 +258,19 @@ impl<'a> Chains<'a> {
 
     /// Whether tasks of one place wait for one of them, which holds the lock of a receiver, and waits itself
     /// for the next message: such a queue shares the messages out.
-    fn is_queue(&self, root: Root, places: &HashSet<&'static Location<'static>>) -> bool {
+    fn is_queue(
+        &self,
+        root: Root,
+        first: &TaskInfo,
+        places: &HashSet<&'static Location<'static>>,
+    ) -> bool {
         use PrimitiveKind::{Broadcast, Receiver};
-        let Root::Task(id) = root else { return false };
-        let Some(task) = self.tasks.get(&id) else { return false };
+        let holder = match root {
+            Root::Task(id) => Some(id),
+            Root::Thing(_) => waits_for_task(first).and_then(Wait::other_task),
+            Root::Circle(_) => None,
+        };
+        let Some(task) = holder.and_then(|id| self.tasks.get(&id)) else { return false };
         let waits_for_message = matches!(
             task.waits_only_for(),
             Some(Wait::Primitive { kind: Receiver | Broadcast, .. })
@@ -350,6 +372,13 @@ impl<'a> Chains<'a> {
             None => "is being polled".into(),
         }
     }
+}
+
+/// What most have first.
+fn by_count<T: Ord>(counts: HashMap<T, usize>) -> Vec<(T, usize)> {
+    let mut all: Vec<_> = counts.into_iter().collect();
+    all.sort_by(|(one, of_one), (other, of_other)| (of_other, one).cmp(&(of_one, other)));
+    all
 }
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]

@@ -23,7 +23,8 @@ impl fmt::Display for Finding {
             | Self::GrowingMemory { .. }
             | Self::ClosedPeers { .. }
             | Self::BusyTask { .. }
-            | Self::SilentPeer { .. } => self.fmt_suspicion(f),
+            | Self::SilentPeer { .. }
+            | Self::FullConnection { .. } => self.fmt_suspicion(f),
             Self::AllWorkersBlocked { .. }
             | Self::BlockedWorker { .. }
             | Self::PoolFull { .. }
@@ -198,6 +199,20 @@ impl Finding {
                  itself, or always to find more to do; let it wait for an event or a timer",
                 DescribedTask::waiting(*task, name.as_deref())
             ),
+            Self::FullConnection { task, name, peer, unread, duration, connections } => {
+                write!(
+                    f,
+                    "{}, has waited for {} s at least to write to {peer}, and {} that came from there lie \
+                     unread: suspected deadlock, as if both ends wrote and neither read; read while you write",
+                    DescribedTask::waiting(*task, name.as_deref()),
+                    duration.as_secs(),
+                    counted(*unread as usize, "byte"),
+                )?;
+                match connections {
+                    1 => Ok(()),
+                    all => write!(f, "; {all} connections are like this"),
+                }
+            }
             Self::SilentPeer { task, name, peer, duration, tasks } => write!(
                 f,
                 "{}, has waited for {} s at least for {peer} to send something, and for nothing else: \

@@ -59,6 +59,11 @@ impl Page {
         Self { access, watch, lives, trace: Place::default(), end }
     }
 
+    /// Looks at the runtimes now and then, while no request comes.
+    pub(super) async fn patrol(&self) {
+        self.watch.clone().patrol().await;
+    }
+
     /// The answer to the request whose head is `head`.
     pub(super) fn answer(self: &Rc<Self>, head: &[u8]) -> Reply {
         let request = match Request::parse(head) {

@@ -103,6 +103,54 @@ fn neither_a_peer_that_does_not_read_nor_a_client_is_told_to_be_silent() {
     });
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn two_ends_that_both_write_are_told_with_what_lies_unread() {
+    guarded(|| {
+        let runtime = workers(1);
+        let (page, listener) = (page_of(runtime.handle()), listen(&runtime));
+        let write = |mut stream: TcpStream| async move {
+            while stream.write_all(&[7; 65_536]).await.is_ok() {}
+            drop(stream);
+        };
+        let (one, other) = runtime.block_on(connected(&listener));
+        let tasks = [one, other].map(|end| runtime.spawn(write(end)).id());
+        // And one end that writes to a peer which has sent nothing.
+        let (alone, silent) = runtime.block_on(connected(&listener));
+        let alone = runtime.spawn(write(alone)).id();
+        until_said(&page, &[" lie unread: suspected deadlock", "; 2 connections are like this"]);
+        let text = body(&page, "/text");
+        let is_told = |task| text.contains(&format!("! task {task}, spawned at "));
+        assert!(tasks.into_iter().any(is_told) && !is_told(alone), "{text}");
+        drop(silent);
+    });
+}
+
+/// The one that waits has a sender itself, perhaps.
+#[test]
+fn a_task_that_waits_for_the_end_of_one_that_waits_for_messages_is_worth_a_look() {
+    guarded(|| {
+        let runtime = workers(1);
+        let page = page_of(runtime.handle());
+        let (sender, mut receiver) = mpsc::channel::<()>(1);
+        let drain = runtime.spawn(async move { while receiver.recv().await.is_some() {} });
+        let id = drain.id();
+        let supervisor = runtime.spawn(async move {
+            _ = drain.await;
+            drop(sender);
+        });
+        let begin = format!("worth a look: task {}, spawned at ", supervisor.id());
+        let end = format!(" for the end of task {id}, spawned at ");
+        until(|| {
+            let text = body(&page, "/text");
+            let mut lines = text.lines().filter(|line| line.starts_with(&begin));
+            lines.any(|line| {
+                line.contains(&end) && line.ends_with(": it ends when all senders are gone")
+            })
+        });
+    });
+}
+
 /// As a subscription, for which there is no message for as long as it likes.
 #[test]
 #[cfg(target_os = "linux")]

@@ -8,10 +8,16 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What is written under a library's own manifest: no workspace around it, and small binaries.
-const SETTINGS: &str = "\n[workspace]\n\n[profile.dev]\ndebug = 0\nincremental = false\n";
+/// What is written under a library's own manifest: no workspace around it.
+const NO_WORKSPACE: &str = "\n[workspace]\n";
 
-const ONLY_WARN: &str = "build.rustflags=['--cap-lints=warn']";
+/// Settings of cargo's that go before those of a manifest. Some libraries deny warnings, of which each new
+/// compiler has more. And binaries without debug information are small.
+const SETTINGS: [&str; 3] = [
+    "build.rustflags=['--cap-lints=warn']",
+    "profile.dev.debug=0",
+    "profile.dev.incremental=false",
+];
 
 /// Among the arguments of a library: it is built with `--cfg tokio_unstable`.
 const FLAGGED: &str = "--unstable";
@@ -110,9 +116,9 @@ impl Suite {
             .map_err(|error| format!("{} could not be copied: {error}", source.display()))?;
         add_settings(&place.join("Cargo.toml"), face)
             .map_err(|error| format!("{}: {error}", place.display()))?;
-        // Those that do not compile do not keep cargo from the others. And some libraries deny warnings,
-        // of which each new compiler has more.
-        let mut arguments = vec!["--no-fail-fast", "--config", ONLY_WARN];
+        // Those that do not compile do not keep cargo from the others.
+        let mut arguments = vec!["--no-fail-fast"];
+        arguments.extend(SETTINGS.iter().flat_map(|setting| ["--config", setting]));
         arguments.extend(library.arguments.iter().map(String::as_str));
         // What is built with other flags would replace what others have built there.
         let (target, flags) = match library.is_flagged {
@@ -198,7 +204,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
 
 fn add_settings(manifest: &Path, face: Option<&Path>) -> io::Result<()> {
     let mut text = fs::read_to_string(manifest.with_file_name("Cargo.toml.published"))?;
-    text += SETTINGS;
+    text += NO_WORKSPACE;
     if let Some(face) = face {
         text += &format!("\n[patch.crates-io]\ntokio = {{ path = '{}' }}\n", face.display());
     }

@@ -41,7 +41,7 @@ fn timer(seconds: u32) -> Wait {
 }
 
 fn said_of(dump: &Dump, busy: &[(TaskId, u64)]) -> Vec<String> {
-    let found = long_waits(dump, &busy.iter().copied().collect(), &HashSet::new());
+    let found = long_waits(dump, &busy.iter().copied().collect(), &Moving::default());
     found.iter().map(Finding::to_string).collect()
 }
 
@@ -250,4 +250,69 @@ fn tasks_that_wait_for_permits_that_come_back_are_not_told() {
     assert_eq!(look(&mut permits, begin, 18, 1), 0);
     assert_eq!(look(&mut permits, begin, 19, 1), 1);
     assert_eq!(look(&mut permits, begin, 20, 2), 0, "another one has got its permit");
+}
+
+/// Of two holders at two looks, neither is to blame, and those that have seen one and the other wait for the
+/// same lock.
+#[test]
+fn a_lock_that_passes_from_task_to_task_is_told_once_and_as_such() {
+    let [first, second, third, holder, other] = ids();
+    let look =
+        |permits: &mut MovingPermits, second_of_look: u32, waiting_ones: &[(TaskId, TaskId)]| {
+            let waits = |&(id, holder): &(_, _)| waiting(id, 30, &[mutex(7, Some(holder))]);
+            let mut tasks: Vec<_> = waiting_ones.iter().map(waits).collect();
+            tasks.extend([holder, other].map(|id| waiting(id, 0, &[timer(3)])));
+            let dump = Dump { tasks, ..healthy() };
+            let moving = permits.look(begin() + SECOND * second_of_look, &dump);
+            let found = long_waits(&dump, &HashMap::new(), &moving);
+            found.iter().map(Finding::to_string).collect::<Vec<_>>()
+        };
+    let mut permits = MovingPermits::default();
+    let all = [(first, holder), (second, holder), (third, holder)];
+    let said = one(look(&mut permits, 0, &all));
+    assert!(!said.contains("passes from task to task"), "{said}");
+    let said = one(look(&mut permits, 1, &[(second, other), (third, holder)]));
+    assert!(said.contains("; the lock passes from task to task, "), "{said}");
+    assert!(said.contains("; at this moment task "), "{said}");
+    let said = one(look(&mut permits, 11, &[(second, other), (third, other)]));
+    assert!(!said.contains("passes from task to task"), "{said}");
+}
+
+fn begin() -> Instant {
+    static BEGIN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    *BEGIN.get_or_init(Instant::now)
+}
+
+#[test]
+fn those_that_perhaps_have_the_permits_are_told_by_where_they_wait() {
+    let (outer, inner) = (here(), here());
+    let at = |place| {
+        let mut wait = permit(2, 0);
+        if let Wait::Primitive { awaited_at, .. } = &mut wait {
+            *awaited_at = Some(place);
+        }
+        wait
+    };
+    let tasks = |inside: usize| {
+        let all: [TaskId; 6] = ids();
+        let (inside, outside) = all.split_at(inside);
+        let inside = inside.iter().map(|&id| waiting(id, 30, &[at(inner)]));
+        inside.chain(outside.iter().map(|&id| waiting(id, 30, &[at(outer)]))).collect()
+    };
+    let said = one(self::said(tasks(2)));
+    let counts =
+        format!("; of them 4 awaited at {}, 2 awaited at {}; those 2 ", Place(outer), Place(inner));
+    assert!(said.contains(&counts) && said.contains("suspected deadlock"), "{said}");
+    assert!(!one(self::said(tasks(1))).contains("suspected deadlock"));
+    assert!(!one(self::said(tasks(0))).contains("of them "));
+}
+
+#[test]
+fn a_lock_that_some_want_to_read_and_some_to_write_is_no_lock_to_write() {
+    let [holder, reader, writer] = ids();
+    let waits = |id, kind| waiting(id, 30, &[primitive(kind, 7, Some(holder))]);
+    let holds = waiting(holder, 30, &[timer(100)]);
+    let readers = waits(reader, PrimitiveKind::RwLock);
+    let said = one(said(vec![holds, waits(writer, PrimitiveKind::RwLockWrite), readers]));
+    assert!(said.starts_with("2 tasks wait for a RwLock (#"), "{said}");
 }

@@ -114,8 +114,8 @@ pub(crate) struct SourceEntry<'a, N> {
     pub(crate) descriptor: Option<i32>,
     /// How many events it has had.
     pub(crate) events: u64,
-    /// Whether there has been no event since the last write.
-    pub(crate) is_unanswered: bool,
+    /// A number that changes with each write, if there has been no event since the last one.
+    pub(crate) unanswered_writes: Option<u32>,
     /// The first of those that wait for it, each for some bits.
     pub(crate) waiters: &'a [(N, Ready)],
 }
@@ -199,8 +199,8 @@ impl Driver {
                 readiness.each_waiter(|waker, ready| {
                     waiters.extend(name(waker).map(|name| (name, ready)));
                 });
-                let is_unanswered = readiness.is_unanswered();
-                each(SourceEntry { descriptor, events, is_unanswered, waiters: &waiters });
+                let unanswered_writes = readiness.unanswered_writes();
+                each(SourceEntry { descriptor, events, unanswered_writes, waiters: &waiters });
                 waiters.clear();
             }
         }

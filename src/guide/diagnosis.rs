@@ -240,8 +240,9 @@
 //! [`max_blocking_threads`](crate::runtime::Builder::max_blocking_threads) is for jobs that wait and do not
 //! compute.
 //!
-//! A job that has been under way for ten seconds is named if a task waits for its end, or another job for a
-//! thread. Other jobs may last as long as the program, and are only worth a look.
+//! A job that has been under way for ten seconds is named if another job waits for a thread, or if a task waits
+//! for its end while it is blocked in a system call. Other jobs, such as those that compute, sleep or wait for
+//! their next message, are only worth a look.
 //!
 //! # A peer is silent
 //!
@@ -249,13 +250,33 @@
 //! > to send something, and for nothing else: suspected silent peer, set a timeout; 1 task from there waits
 //! > like this
 //!
-//! The program has written, or has only connected, and for ten seconds or more there was no event on the
-//! connection since. The task has no timer that would end its wait. That the peer should have spoken cannot be
-//! seen. Put a [`timeout`](crate::time::timeout) around the wait, because a peer that has gone without a word is
-//! never noticed. A peer that has sent something since the program wrote, and nothing more for ten seconds, is
-//! worth a look: it may have stopped in the middle of an answer, or it may have no message for a subscription.
-//! It is found for TCP on Linux. Connections that the program has accepted are not told: their
-//! clients may be silent for as long as they like. They are in the table of sockets.
+//! The program has written, and for ten seconds or more there was no event on the connection since. The task
+//! has no timer that would end its wait. That the peer should have spoken cannot be seen. Put a
+//! [`timeout`](crate::time::timeout) around the wait, because a peer that has gone without a word is never
+//! noticed. It is found for TCP on Linux, of connections that the program has opened.
+//!
+//! Worth a look is a peer that has sent something since the program wrote: it may have stopped in the middle of
+//! an answer, or it may have no message for a subscription. So is one to which the program has not written, or
+//! writes again and again without an answer.
+//!
+//! # Both ends write
+//!
+//! > task 18, spawned at src/import.rs:25:9, has waited for 45 s at least to write to 10.0.0.7:5432, and 127488
+//! > bytes that came from there lie unread: suspected deadlock, as if both ends wrote and neither read; read while
+//! > you write
+//!
+//! The buffers between two programs are bounded. A program that sends all its requests before it reads the first
+//! answer waits for room, and the other end waits until its answers are read. Read in another task, or by
+//! [`join!`](crate::join) beside the writing. Found on Linux, if no task waits to read the connection.
+//!
+//! # A lock passes from task to task
+//!
+//! > 469 tasks wait for a Mutex (#0a2808a9, awaited at src/pay.rs:41:30) held by task 1369, the longest for 19.9 s
+//! > at least; the lock passes from task to task, so it is held for too long or wanted too often: …
+//!
+//! Nothing is stuck, but each task waits for all in front of it. The task that holds it at this moment is no more
+//! to blame than the others. Do not hold the lock while waiting for a peer or a timer, or have several of what it
+//! guards.
 //!
 //! # Peers have closed their connections
 //!

@@ -78,6 +78,8 @@ pub struct Dump {
     pub(super) notable: Vec<String>,
     /// What several looks have shown. Empty unless the dump is the page's.
     pub(super) over_time: Vec<Finding>,
+    /// Whether it is the page's.
+    pub(super) is_followed: bool,
     /// How long polls took, and how long tasks were ready before them. `None` without workers.
     pub(super) times: Option<[HistogramCounts; 2]>,
     /// For tasks that are looked at later. A panic leaves it as whole as it was.
@@ -174,6 +176,7 @@ impl Handle {
             busy_places: Vec::new(),
             notable: Vec::new(),
             over_time: Vec::new(),
+            is_followed: false,
             times: metrics.histograms(),
             targets: Arc::new(AssertUnwindSafe(Mutex::new(targets))),
         }

@@ -6,7 +6,7 @@
 //! | `all_blocked` | each worker is in a slow poll, or blocks in place, and a task waits for one |
 //! | `blocked_workers` | workers are in a slow poll: one is named of those that are blocked alike |
 //! | `full_pool` | all threads of the pool are busy, and a job has waited for [`LONG_WAIT`] |
-//! | `old_jobs` | a job that something waits for has been done for [`OLD_JOB`]: the oldest is named |
+//! | `old_jobs` | a job has been done for [`OLD_JOB`], and others wait for its thread, or a task for its end while it is blocked: the oldest is named |
 //! | `stuck_tasks` | tasks of one place wait, and have no waker: proven, see `State::cold_wakers` |
 //! | `deadlocks` | tasks that wait for each other in a circle: proven, with a condition, see `deadlocks.rs` |
 //! | `suspected_deadlocks` | the same where a guard or a receiver may have been given away |
@@ -341,7 +341,10 @@ impl Dump {
         found.extend(stuck_tasks(self));
         found.extend(suspected_deadlocks(self));
         found.extend(later);
-        found.extend(many_tasks(self));
+        // It is no news if looks have shown that they become no more.
+        if !self.is_followed {
+            found.extend(many_tasks(self));
+        }
         found.extend(large_futures(self));
         found
     }
@@ -475,10 +478,21 @@ pub(super) fn old_jobs(dump: &Dump) -> Option<Finding> {
     };
     let awaited: HashSet<_> = dump.tasks.iter().flat_map(TaskInfo::waits).filter_map(end).collect();
     let is_thread_missed = dump.pool.counts.first.is_some_and(|wait| wait >= LONG_WAIT);
-    let is_missed = |job: &&JobInfo| is_thread_missed || awaited.contains(&job.task().id());
+    let is_missed =
+        |job: &&JobInfo| is_thread_missed || awaited.contains(&job.task().id()) && is_blocked(job);
     let missed: Vec<_> = old.into_iter().filter(is_missed).collect();
     let oldest = (*missed.first()?).clone();
     Some(Finding::OldJob { oldest, jobs: missed.len() })
+}
+
+/// Whether its thread is in a system call, and not only to sleep or to wait for its next message. One that
+/// computes gets on, and a task that has it done waits for as long as it takes.
+fn is_blocked(job: &JobInfo) -> bool {
+    const WAITS: [&str; 5] = ["sleep", "mpsc", "channel", "Condvar", "park"];
+    let Some(ThreadActivity::Calls(call)) = job.activity() else { return false };
+    let called = job.call().and_then(|call| call.callee().map(str::to_owned));
+    let names = [call.name().map(str::to_owned), called];
+    !names.into_iter().flatten().any(|name| WAITS.iter().any(|word| name.contains(word)))
 }
 
 fn deadlocks(dump: &Dump) -> impl Iterator<Item = Finding> {
@@ -503,7 +517,7 @@ fn stuck_tasks(dump: &Dump) -> impl Iterator<Item = Finding> {
     })
 }
 
-fn many_tasks(dump: &Dump) -> Option<Finding> {
+pub(super) fn many_tasks(dump: &Dump) -> Option<Finding> {
     let total: usize = dump.groups.iter().map(TaskGroup::tasks).sum();
     let group = dump.groups.first()?;
     if group.tasks() < MANY_TASKS || 2 * group.tasks() <= total {

@@ -3,7 +3,6 @@
 use super::accepted::accepted;
 use super::cold::Following;
 use super::dump::Dump;
-use super::finding::Finding;
 use super::finding::blocked_threads::BlockedThreads;
 use super::finding::closed_peers::closed_peers;
 use super::finding::full_connections::full_connections;
@@ -15,6 +14,7 @@ use super::finding::long_waits::long_waits;
 use super::finding::moving_permits::MovingPermits;
 use super::finding::silences::{Reader, Silences};
 use super::finding::storms::{Seen, Storms};
+use super::finding::{Finding, many_tasks};
 use super::memory::PlaceMemory;
 use super::notable::{notable, worth_a_look};
 use super::slow_stacks::SlowStacks;
@@ -26,11 +26,15 @@ use super::waits::WRITABLE;
 use crate::engine::task::TaskId;
 use crate::runtime::Handle;
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::panic::Location;
 use std::time::{Duration, Instant};
 
 /// Tasks whose timers end that soon go on by themselves, so fewer that have come are not told.
 const SOON: Duration = Duration::from_secs(60);
 const FEWEST_WITH_TIMERS: usize = 200;
+
+/// Tasks that wait for a timer for no longer may do something once, after that time.
+const ONCE: Duration = Duration::from_secs(900);
 
 /// The numbers of accepted connections that are kept, one for each look: some for half an hour.
 const KEPT_COUNTS: usize = 2048;
@@ -127,7 +131,9 @@ impl History {
         dump.over_time.extend(self.memory.findings());
         dump.over_time.extend(closed_peers(dump));
         dump.over_time.extend(self.silences.findings());
+        dump.is_followed = true;
         dump.notable = notable(dump);
+        dump.notable.extend(many_tasks(dump).map(|many| worth_a_look(many.to_string())));
         dump.notable.extend(self.silences.notable().into_iter().map(worth_a_look));
     }
 
@@ -158,7 +164,7 @@ impl History {
             more < FEWEST_WITH_TIMERS && 2 * going_on() > *tasks
         };
         let more = tasks - before;
-        more <= 2 * more_clients || few_go_on(more)
+        more <= 2 * more_clients || few_go_on(more) || end_in_turn(dump, spawned_at)
     }
 
     /// Looks at what the workers do: some loads for each, and the stacks of slow polls. Returns whether
@@ -180,6 +186,24 @@ impl History {
         let found = found.collect();
         self.storms.ask(found);
     }
+}
+
+/// Whether each task of this place only waits for a timer, not for long, and those that came first are those
+/// that go on first: as if each did something once, some time after it came. So they become as many as come in
+/// that time, and no more.
+fn end_in_turn(dump: &Dump, spawned_at: &Location<'_>) -> bool {
+    let tasks = dump.tasks().iter().filter(|task| task.spawned_at() == spawned_at);
+    let remaining = |task: &TaskInfo| match task.waits_only_for() {
+        Some(Wait::Timer { remaining }) if *remaining <= ONCE => Some((task.id(), *remaining)),
+        _ => None,
+    };
+    let Some(mut timers) = tasks.map(remaining).collect::<Option<Vec<_>>>() else { return false };
+    timers.sort_unstable();
+    let third = timers.len() / 3;
+    let (first, last) = (&timers[..third], &timers[timers.len() - third..]);
+    let latest = first.iter().map(|(_, remaining)| *remaining).max();
+    let soonest = last.iter().map(|(_, remaining)| *remaining).min();
+    latest.zip(soonest).is_some_and(|(latest, soonest)| latest <= soonest)
 }
 
 /// How often the tasks are polled in a second that these findings name.
@@ -233,7 +257,7 @@ fn readers(handle: &Handle, dump: &Dump, accepted: &HashSet<i32>) -> Vec<Reader>
                 name: task.shared_name().cloned(),
                 descriptor: *descriptor,
                 events: 0,
-                is_unanswered: false,
+                unanswered_writes: None,
                 peer: peer.clone(),
             })
         }
@@ -253,7 +277,7 @@ fn readers(handle: &Handle, dump: &Dump, accepted: &HashSet<i32>) -> Vec<Reader>
                 match readers.get_mut(task) {
                     Some(reader) if source.descriptor == Some(reader.descriptor) => {
                         reader.events = source.events;
-                        reader.is_unanswered = source.is_unanswered;
+                        reader.unanswered_writes = source.unanswered_writes;
                     }
                     _ => {}
                 }

@@ -5,6 +5,7 @@
 
 use super::dump::Dump;
 use super::finding::{self, Finding};
+use super::pool_info::JobInfo;
 use super::task_info::TaskInfo;
 use super::task_state::TaskState;
 use super::wait::{Wait, WaitPlace};
@@ -149,16 +150,16 @@ fn old_jobs(dump: &Dump) -> Vec<String> {
     if finding::old_jobs(dump).is_some() {
         return Vec::new();
     }
-    let mut places: HashMap<_, (usize, Duration)> = HashMap::new();
+    // How many there are of each place, and the oldest of them, which comes first.
+    let mut places: HashMap<_, (usize, &JobInfo)> = HashMap::new();
     for job in dump.pool.jobs().iter().filter(|job| job.age() >= LONG) {
-        let (jobs, longest) = places.entry(job.task().spawned_at()).or_default();
-        (*jobs, *longest) = (*jobs + 1, job.age().max(*longest));
+        places.entry(job.task().spawned_at()).or_insert((0, job)).0 += 1;
     }
     let mut places: Vec<_> = places.into_iter().collect();
     places.sort_by_key(|&(place, (jobs, _))| (Reverse(jobs), place));
-    let sentence = |(place, (jobs, longest)): (_, (_, Duration))| {
-        let (jobs, seconds) = (counted(jobs, "blocking job"), longest.as_secs());
-        format!("{jobs} of {}, under way for up to {seconds} s", Place(place))
+    let sentence = |(place, (jobs, oldest)): (_, (_, &JobInfo))| {
+        let (jobs, seconds) = (counted(jobs, "blocking job"), oldest.age().as_secs());
+        format!("{jobs} of {}, under way for up to {seconds} s{}", Place(place), oldest.does())
     };
     places.into_iter().take(MOST_GROUPS).map(sentence).map(worth_a_look).collect()
 }

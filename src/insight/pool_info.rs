@@ -115,12 +115,10 @@ impl JobInfo {
         self.activity.as_ref()
     }
 
-    /// Writes what the thread does.
-    pub(super) fn fmt_doing(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.activity {
-            Some(activity) => write!(f, ": {}", Doing(activity, self.call().as_ref())),
-            None => Ok(()),
-        }
+    /// Returns what the thread does, to go on after a sentence.
+    pub(super) fn does(&self) -> String {
+        let does = |activity| format!(": {}", Doing(activity, self.call().as_ref()));
+        self.activity.as_ref().map(does).unwrap_or_default()
     }
 
     /// Returns the function of the program in which it does so, if that is known. The first call for a stack
@@ -138,6 +136,6 @@ impl fmt::Display for JobInfo {
             DescribedTask::running(self.task, self.name()),
             self.age.as_millis()
         )?;
-        self.fmt_doing(f)
+        f.write_str(&self.does())
     }
 }

@@ -221,9 +221,6 @@ impl Registered {
             } else if interrupted(&result) {
                 past = None;
             } else {
-                if interest.is_writable() && result.is_ok() {
-                    self.readiness().note_write(event);
-                }
                 return result;
             }
         }

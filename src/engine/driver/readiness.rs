@@ -87,8 +87,8 @@ pub(crate) struct Readiness {
     state: AtomicU64,
     /// The source's number in the process; negative if it is not known.
     descriptor: AtomicI32,
-    /// The low half of the tick that the last write acted upon: whether the source has reported anything
-    /// since.
+    /// A count of the writes in 16 bits, and above it 16 bits of the tick that the last one acted upon: whether
+    /// the source has reported anything since. Zero: there was none.
     written: AtomicU32,
     waiters: Waiters,
 }
@@ -161,14 +161,18 @@ impl Readiness {
     /// A write has moved something. `event` is what it acted upon, from before it began: so an answer that
     /// comes during the write is a later event.
     pub(crate) fn note_write(&self, event: ReadyEvent) {
-        // Ordering: Relaxed, a number that is only compared with the tick, and shown.
-        self.written.store(event.tick as u32, Ordering::Relaxed);
+        // Ordering: Relaxed, numbers that are only compared with others, and shown. A write of another thread
+        // may get lost in between. The count is odd, so that it is never zero.
+        let count = (self.written.load(Ordering::Relaxed) | 1).wrapping_add(2) & 0xFFFF;
+        self.written.store((event.tick as u32) << 16 | count, Ordering::Relaxed);
     }
 
-    /// Whether there has been no event since the last write began, or none at all.
-    pub(crate) fn is_unanswered(&self) -> bool {
+    /// A number that changes with each write, if there has been no event since the last one began.
+    pub(crate) fn unanswered_writes(&self) -> Option<u32> {
         // Ordering: Relaxed, as in `note_write`.
-        self.written.load(Ordering::Relaxed) == self.events() as u32
+        let written = self.written.load(Ordering::Relaxed);
+        let is_unanswered = written != 0 && (written >> 16) as u16 == self.events() as u16;
+        is_unanswered.then_some(written)
     }
 
     /// Records an event, and moves the wakers of all waiters that it concerns into `wakes`; calls none of

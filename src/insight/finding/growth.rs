@@ -2,8 +2,8 @@
 //!
 //! A service that starts has more and more tasks, too, and one under load has more at one time than at
 //! another. So a place grows only if it has had no fewer waiting tasks in each quarter of the time, at every
-//! look, than ever in the quarter before, and more at one look. That may be in steps. Tasks that are ready
-//! are not counted: those are a backlog.
+//! look, than ever in the quarter before, and more at one look. That may be in steps. Growth that came to its
+//! end some time ago is not told any more. Tasks that are ready are not counted: those are a backlog.
 //!
 //! Looks are kept in two lists. The one has the last [`RECENT`], for what has begun just now; or as many as
 //! another time takes that growth must last. The other one has up to [`KEPT`] over the whole time: when it is
@@ -27,6 +27,9 @@ const SHORTEST: Duration = Duration::from_secs(9);
 /// Looks that are kept.
 const RECENT: usize = 12;
 const KEPT: usize = 32;
+
+/// Growth that has paused for longer, and for a while of the whole time, has ended.
+const PAUSE: Duration = Duration::from_secs(5);
 
 /// The fewest tasks by which a place must have grown.
 const LEAST: usize = 20;
@@ -175,7 +178,10 @@ fn grows(
         let before = quarter(index - 1).max();
         quarter(index).min() >= before && quarter(index).max() > before
     };
-    (1..4).all(is_above).then_some((first, last.1))
+    // It goes on: its top was reached late.
+    let reached = looks.iter().find(|(_, count)| *count >= last.1).map_or(last.0, |(at, _)| *at);
+    let goes_on = last.0.saturating_duration_since(reached) <= (covered / 8).max(PAUSE);
+    (goes_on && (1..4).all(is_above)).then_some((first, last.1))
 }
 
 #[cfg(test)]
@@ -212,6 +218,9 @@ mod tests {
         assert_eq!(grow(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]), None);
         assert_eq!(grow(&[0, 100, 200, 300, 400, 500, 600]), None);
         assert_eq!(grow(&[0, 0, 0, 0, 0, 0, 900, 900, 900, 900, 900, 900]), None);
+        // Or the end came in the last quarter, some time ago.
+        let ended = |rest: usize| (0..60).chain(std::iter::repeat_n(60, rest)).collect::<Vec<_>>();
+        assert_eq!((grow(&ended(8)), grow(&ended(12))), (Some(60), None));
         assert_eq!(grow(&[]), None);
     }
 

@@ -1,33 +1,37 @@
-//! Semaphores whose permits come back, and locks that pass from task to task: seen by several looks.
+//! Semaphores whose permits come back, full channels from which something is taken, and locks that pass from
+//! task to task: seen by several looks.
 //!
 //! Where many tasks share few permits, each waits for long although nothing is wrong. If a task that waited
 //! at one look has ended or waits for something else at the next one, it has mostly got its permit. One that
 //! has a timer, too, may have given up, and says nothing. Nothing is said of a semaphore that has lost
-//! permits, nor if not all tasks are listed. It is the same with locks.
+//! permits, nor if not all tasks are listed. It is the same with locks, and with room in a channel.
 
 use crate::engine::task::TaskId;
 use crate::insight::dump::Dump;
 use crate::insight::task_state::TaskState;
 use crate::insight::wait::Wait;
-use crate::primitive_kind::PrimitiveKind::{Mutex, RwLock, RwLockWrite, Semaphore};
+use crate::primitive_kind::PrimitiveKind::{Mutex, RwLock, RwLockWrite, Semaphore, Sender};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-/// One moves until no task has got a permit, or the lock, for so long.
+/// One moves until no task has got a permit, room or the lock for so long, and for [`GAPS`] times the longest
+/// time before that.
 const STILL: Duration = Duration::from_secs(10);
+const GAPS: u32 = 2;
 
 struct Waiting {
     is_lock: bool,
     tasks: HashSet<TaskId>,
     /// When a task has got a permit or the lock last, or the first look.
     moved: Instant,
-    /// Whether one has, since the first look.
-    has_moved: bool,
+    /// The longest time from one task to the next. `None`: none has got it since the first look.
+    longest_gap: Option<Duration>,
 }
 
 /// The numbers of what moves.
 #[derive(Debug, Default)]
 pub(in crate::insight) struct Moving {
+    /// Semaphores and channels. Those that are new count as well.
     pub(in crate::insight) permits: HashSet<u32>,
     /// Tasks were seen to get them.
     pub(in crate::insight) locks: HashSet<u32>,
@@ -53,6 +57,9 @@ impl MovingPermits {
                 Some(&Wait::Primitive { kind: Semaphore, number, forgotten: 0, .. }) => {
                     seen.entry((number, false)).or_default().insert(task.id());
                 }
+                Some(&Wait::Primitive { kind: Sender, number, .. }) => {
+                    seen.entry((number, false)).or_default().insert(task.id());
+                }
                 Some(&Wait::Primitive { kind: Mutex | RwLock | RwLockWrite, number, .. }) => {
                     seen.entry((number, true)).or_default().insert(task.id());
                 }
@@ -62,21 +69,22 @@ impl MovingPermits {
             }
         }
         for ((number, is_lock), mut tasks) in seen {
-            let (moved, has_moved) = match before.remove(&number) {
-                Some(waiting) => {
-                    tasks.extend(waiting.tasks.intersection(&awake));
-                    match waiting.tasks.is_subset(&tasks) {
-                        true => (waiting.moved, waiting.has_moved),
-                        false => (now, true),
+            let (moved, longest_gap) = match before.remove(&number) {
+                Some(Waiting { tasks: those_before, moved, longest_gap, .. }) => {
+                    tasks.extend(those_before.intersection(&awake));
+                    match those_before.is_subset(&tasks) {
+                        true => (moved, longest_gap),
+                        false => (now, longest_gap.max(Some(now.saturating_duration_since(moved)))),
                     }
                 }
-                None => (now, false),
+                None => (now, None),
             };
-            self.things.insert(number, Waiting { is_lock, tasks, moved, has_moved });
+            self.things.insert(number, Waiting { is_lock, tasks, moved, longest_gap });
         }
         let moves = |(_, waiting): &(&u32, &Waiting)| {
-            now.saturating_duration_since(waiting.moved) < STILL
-                && (waiting.has_moved || !waiting.is_lock)
+            let patience = STILL.max(waiting.longest_gap.unwrap_or_default() * GAPS);
+            now.saturating_duration_since(waiting.moved) < patience
+                && (waiting.longest_gap.is_some() || !waiting.is_lock)
         };
         let moving = self.things.iter().filter(moves);
         let (locks, permits): (Vec<_>, Vec<_>) = moving.partition(|(_, waiting)| waiting.is_lock);

@@ -98,8 +98,11 @@ impl Finding {
                     oldest.age().as_secs(),
                     DescribedTask::running(oldest.task(), oldest.name())
                 )?;
-                oldest.fmt_doing(f)?;
-                write!(f, "; {jobs} jobs are that old, and this is the oldest")
+                f.write_str(&oldest.does())?;
+                match jobs {
+                    1 => Ok(()),
+                    _ => write!(f, "; {jobs} jobs are that old, and this is the oldest"),
+                }
             }
             _ => Ok(()),
         }

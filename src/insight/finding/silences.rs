@@ -7,9 +7,10 @@
 //! waits for a message, too, such as the task of an idle connection in a pool, has not asked the peer for
 //! anything.
 //!
-//! Whether the peer was to say something cannot be seen. It can be seen whether it has said anything since the
-//! program wrote to it. A peer that has may have answered, as one that sends the messages of a subscription
-//! has: this is worth a look. With one that has not, the silence is a finding, and a suspicion.
+//! Whether the peer was to say something cannot be seen. It can be seen whether the program has written to it,
+//! and whether the peer has said anything since. If it has, it may have answered, as one that sends the messages
+//! of a subscription has. If the program wrote again without an answer, none may be due, as from one that takes
+//! logs. These are worth a look. Otherwise the silence is a finding, and a suspicion.
 
 use super::Finding;
 use crate::engine::task::{RunningTask, TaskId};
@@ -30,8 +31,8 @@ pub(in crate::insight) struct Reader {
     pub(in crate::insight) descriptor: i32,
     /// How many events there have been.
     pub(in crate::insight) events: u64,
-    /// Whether there has been none since the program wrote.
-    pub(in crate::insight) is_unanswered: bool,
+    /// A number that changes with each write, if there has been no event since the last one.
+    pub(in crate::insight) unanswered_writes: Option<u32>,
     pub(in crate::insight) peer: String,
 }
 
@@ -43,25 +44,41 @@ struct Group<'a> {
     tasks: usize,
 }
 
+/// For how long a task has waited, as far as looks have shown.
+struct Silence {
+    since: Instant,
+    reader: Reader,
+    /// The program has written again, without an answer in between.
+    is_one_way: bool,
+}
+
 /// The looks at one runtime.
 #[derive(Default)]
 pub(in crate::insight) struct Silences {
-    since: HashMap<TaskId, (Instant, Reader)>,
+    silences: HashMap<TaskId, Silence>,
     last: Option<Instant>,
 }
 
 impl Silences {
     /// Takes all readers that there are now.
     pub(in crate::insight) fn look(&mut self, at: Instant, readers: impl Iterator<Item = Reader>) {
-        let mut before = std::mem::take(&mut self.since);
+        let mut before = std::mem::take(&mut self.silences);
         for reader in readers {
-            let same = |(_, other): &(Instant, Reader)| {
-                (other.descriptor, other.events, other.is_unanswered)
-                    == (reader.descriptor, reader.events, reader.is_unanswered)
+            let before = before.remove(&reader.task.id()).filter(|before| {
+                (before.reader.descriptor, before.reader.events)
+                    == (reader.descriptor, reader.events)
+            });
+            let silence = match before {
+                Some(before) if before.reader.unanswered_writes == reader.unanswered_writes => {
+                    Silence { reader, ..before }
+                }
+                Some(before) => {
+                    let is_one_way = before.is_one_way || before.reader.unanswered_writes.is_some();
+                    Silence { since: at, reader, is_one_way }
+                }
+                None => Silence { since: at, reader, is_one_way: false },
             };
-            let since =
-                before.remove(&reader.task.id()).filter(same).map_or(at, |(since, _)| since);
-            self.since.insert(reader.task.id(), (since, reader));
+            self.silences.insert(silence.reader.task.id(), silence);
         }
         self.last = Some(at);
     }
@@ -75,7 +92,7 @@ impl Silences {
             duration: group.longest,
             tasks: group.tasks,
         };
-        self.groups(|reader| reader.is_unanswered).into_iter().map(finding).collect()
+        self.groups(Silence::is_suspicious).into_iter().map(finding).collect()
     }
 
     /// For each place, a sentence about the tasks whose peers have said something, and are silent since.
@@ -90,14 +107,15 @@ impl Silences {
                 group.longest.as_secs()
             )
         };
-        self.groups(|reader| !reader.is_unanswered).into_iter().map(sentence).collect()
+        self.groups(|silence| !silence.is_suspicious()).into_iter().map(sentence).collect()
     }
 
     /// The readers that have waited for long, by place, the longest wait first.
-    fn groups(&self, is_meant: impl Fn(&Reader) -> bool) -> Vec<Group<'_>> {
+    fn groups(&self, is_meant: impl Fn(&Silence) -> bool) -> Vec<Group<'_>> {
         let Some(last) = self.last else { return Vec::new() };
         let mut places: HashMap<&Location<'_>, Group<'_>> = HashMap::new();
-        for (since, reader) in self.since.values().filter(|(_, reader)| is_meant(reader)) {
+        for silence in self.silences.values().filter(|silence| is_meant(silence)) {
+            let Silence { since, reader, .. } = silence;
             let duration = last.saturating_duration_since(*since);
             if duration < SILENT {
                 continue;
@@ -116,6 +134,12 @@ impl Silences {
     }
 }
 
+impl Silence {
+    fn is_suspicious(&self) -> bool {
+        self.reader.unanswered_writes.is_some() && !self.is_one_way
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,7 +148,7 @@ mod tests {
 
     fn reader(task: RunningTask, descriptor: i32, events: u64) -> Reader {
         let peer = "127.0.0.1:4711".into();
-        Reader { task, name: None, descriptor, events, is_unanswered: true, peer }
+        Reader { task, name: None, descriptor, events, unanswered_writes: Some(1), peer }
     }
 
     fn task() -> RunningTask {
@@ -170,11 +194,11 @@ mod tests {
     #[test]
     fn a_peer_that_has_answered_is_worth_a_look_until_the_program_writes_again() {
         let one = task();
-        let answered = Reader { is_unanswered: false, ..reader(one, 7, 3) };
+        let answered = Reader { unanswered_writes: None, ..reader(one, 7, 3) };
         let after = |written: u32| {
             move |second| {
-                let is_unanswered = second >= written;
-                vec![Reader { is_unanswered, ..reader(one, 7, 3) }]
+                let unanswered_writes = (second >= written).then_some(1);
+                vec![Reader { unanswered_writes, ..reader(one, 7, 3) }]
             }
         };
         let subscribed = looked(19, after(20));
@@ -187,5 +211,24 @@ mod tests {
         assert_eq!(said(19, after(10)), [""; 0]);
         let silent = looked(20, after(10));
         assert_eq!((silent.findings().len(), silent.notable()), (1, Vec::new()));
+    }
+
+    #[test]
+    fn a_peer_to_which_the_program_writes_again_and_again_need_not_answer() {
+        let one = task();
+        let writes = |until: u32| {
+            move |second: u32| {
+                let unanswered_writes = Some(second.min(until) + 1);
+                vec![Reader { unanswered_writes, ..reader(one, 7, 3) }]
+            }
+        };
+        let silences = looked(20, writes(1));
+        assert_eq!((silences.findings().len(), silences.notable().len()), (0, 1));
+        assert_eq!(looked(20, writes(0)).findings().len(), 1);
+        let answered = looked(40, |second| {
+            let events = 3 + u64::from(second >= 20);
+            vec![Reader { events, unanswered_writes: Some(2), ..reader(one, 7, 3) }]
+        });
+        assert_eq!(answered.findings().len(), 1, "and has asked again since");
     }
 }

@@ -12,6 +12,7 @@ use crate::insight::sockets::Targets;
 use crate::insight::task_info::TaskInfo;
 use crate::insight::wait::Wait;
 use crate::insight::worker_info::WorkerInfo;
+use crate::observe::thread_activity::SystemCall;
 use crate::primitive_kind::PrimitiveKind;
 use crate::runtime::{CpuLimits, RuntimeFlavor, SlowPoll};
 use std::panic::AssertUnwindSafe;
@@ -99,6 +100,7 @@ pub(super) fn healthy() -> Dump {
         busy_places: Vec::new(),
         notable: Vec::new(),
         over_time: Vec::new(),
+        is_followed: false,
         times: None,
         targets: Arc::new(AssertUnwindSafe(Mutex::new(Targets::default()))),
     }
@@ -276,8 +278,12 @@ fn a_worker_that_perhaps_waits_for_a_processor_is_told_late() {
 
 #[test]
 fn old_jobs_that_nothing_waits_for_are_in_order() {
-    let lasts = job(None, 90_000 * MS);
-    let awaited = |task: TaskId| {
+    let blocked = || ThreadActivity::Calls(SystemCall::of_name("futex"));
+    let lasts = JobInfo { activity: Some(blocked()), ..job(None, 90_000 * MS) };
+    let computes = JobInfo { activity: Some(ThreadActivity::Computes), ..lasts.clone() };
+    let sleep = ThreadActivity::Calls(SystemCall::of_name("clock_nanosleep"));
+    let sleeps = JobInfo { activity: Some(sleep), ..lasts.clone() };
+    let awaited = |lasts: &JobInfo, task: TaskId| {
         said(|dump| {
             let wait = Wait::BlockingWork { id: task };
             let mut waiting = TaskInfo::listed(entry(), false, true);
@@ -286,8 +292,11 @@ fn old_jobs_that_nothing_waits_for_are_in_order() {
             dump.pool.jobs = vec![lasts.clone()];
         })
     };
-    assert_says(&awaited(TaskId::next()), &[]);
-    assert_says(&awaited(lasts.task().id()), &["blocking work has been under way for 90 s: task "]);
+    let id = lasts.task().id();
+    assert_says(&awaited(&lasts, TaskId::next()), &[]);
+    assert_says(&awaited(&lasts, id), &["blocking work has been under way for 90 s: task "]);
+    assert_says(&awaited(&computes, id), &[]);
+    assert_says(&awaited(&sleeps, id), &[]);
 }
 
 #[test]
@@ -296,6 +305,12 @@ fn many_tasks_are_most_of_very_many() {
     assert_says(&most, &["10000 tasks have been spawned at "]);
     let half = said(|dump| dump.groups = vec![group(10_000, 10, false), group(10_000, 10, false)]);
     assert_says(&half, &[]);
+    // What becomes more is told then.
+    let followed = said(|dump| {
+        dump.groups = vec![group(10_000, 10, false)];
+        dump.is_followed = true;
+    });
+    assert_says(&followed, &[]);
 }
 
 #[test]

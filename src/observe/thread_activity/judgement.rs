@@ -76,6 +76,13 @@ impl fmt::Display for ThreadActivity {
     }
 }
 
+#[cfg(all(test, feature = "insight", not(any(liten_loom, liten_shuttle))))]
+impl SystemCall {
+    pub(crate) fn of_name(name: &'static str) -> Self {
+        Self { number: 0, name: Some(name), file: None }
+    }
+}
+
 impl fmt::Display for SystemCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name {

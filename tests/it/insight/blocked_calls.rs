@@ -62,16 +62,17 @@ fn a_worker_that_waits_for_a_lock_is_told_with_the_function_that_locks() {
 }
 
 #[inline(never)]
-fn waits_for_the_end(end: &Receiver<()>) {
-    _ = end.recv();
+fn waits_for_the_end(end: &Mutex<()>) {
+    drop(end.lock());
 }
 
 #[test]
 fn an_old_job_is_told_with_the_function_that_it_is_in() {
     let runtime = workers(2);
-    let (stop, end) = channel();
-    let job = runtime.spawn_blocking(move || waits_for_the_end(&end));
-    // It is told because a task waits for its end.
+    let end = Arc::new(Mutex::new(()));
+    let (stop, theirs) = (end.lock().unwrap(), end.clone());
+    let job = runtime.spawn_blocking(move || waits_for_the_end(&theirs));
+    // It is told because a task waits for its end, and it waits for a lock.
     let job = runtime.spawn(async move { job.await.unwrap() });
     let (call, sentence) = found(runtime.handle(), |finding| match finding {
         Finding::OldJob { oldest, .. } => oldest.call(),
@@ -79,7 +80,7 @@ fn an_old_job_is_told_with_the_function_that_it_is_in() {
     });
     drop(stop);
     runtime.block_on(job).unwrap();
-    assert_is(&call, &sentence, "waits_for_the_end", "recv");
+    assert_is(&call, &sentence, "waits_for_the_end", "lock");
 }
 
 #[inline(never)]

@@ -247,9 +247,9 @@ fn tasks_that_wait_for_permits_that_come_back_are_not_told() {
     let (mut permits, begin) = (MovingPermits::default(), Instant::now());
     assert_eq!(look(&mut permits, begin, 0, 0), 0, "it is not known yet");
     assert_eq!(look(&mut permits, begin, 9, 1), 0, "one has got its permit");
-    assert_eq!(look(&mut permits, begin, 18, 1), 0);
-    assert_eq!(look(&mut permits, begin, 19, 1), 1);
-    assert_eq!(look(&mut permits, begin, 20, 2), 0, "another one has got its permit");
+    assert_eq!(look(&mut permits, begin, 26, 1), 0, "for twice as long as that took");
+    assert_eq!(look(&mut permits, begin, 27, 1), 1);
+    assert_eq!(look(&mut permits, begin, 28, 2), 0, "another one has got its permit");
 }
 
 /// Of two holders at two looks, neither is to blame, and those that have seen one and the other wait for the

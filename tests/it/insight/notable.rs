@@ -90,9 +90,17 @@ fn neither_a_peer_that_does_not_read_nor_a_client_is_told_to_be_silent() {
         runtime.spawn(async move { while writes.write_all(&[7; 65_536]).await.is_ok() {} });
         let task = runtime.spawn(async move { _ = reads.read(&mut [0; 8]).await }).id();
         let (mut waits, mut accepted) = silent;
-        let other = runtime.spawn(async move { _ = waits.read(&mut [0; 8]).await }).id();
+        let asks = async move {
+            waits.write_all(b"what").await.unwrap();
+            _ = waits.read(&mut [0; 8]).await;
+        };
+        let other = runtime.spawn(asks).id();
         // A client may be silent for as long as it likes.
-        let server = runtime.spawn(async move { _ = accepted.read(&mut [0; 8]).await }).id();
+        let serves = async move {
+            accepted.read_exact(&mut [0; 4]).await.unwrap();
+            _ = accepted.read(&mut [0; 8]).await;
+        };
+        let server = runtime.spawn(serves).id();
         // By then, they would have been told, too.
         until_said(&page, &[&format!("task {other}, "), "suspected silent peer"]);
         let text = body(&page, "/text");

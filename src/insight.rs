@@ -59,8 +59,8 @@
 //! from another one, with the same port on both sides. The page has a thread and a [`LocalRuntime`] of its
 //! own, so it answers while every worker is stuck. While requests come, and for half a minute after the last
 //! one, the thread looks at the runtimes by itself, too: what becomes of something is not shown by one look.
-//! Then it looks once in five seconds, so that the first answer tells for how long tasks have waited. A request
-//! for `/metrics` does not make it look more often.
+//! Then it looks once in five seconds, so that the first answer tells for how long tasks have waited. A
+//! request for `/metrics` does not make it look more often.
 //!
 //! | path | what | needs the token |
 //! |---|---|---|

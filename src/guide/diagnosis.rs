@@ -49,6 +49,8 @@
 //! | [too many open files](#the-process-has-no-descriptor-left) | descriptors are used up | |
 //! | [threads of the blocking pool](#the-blocking-pool-is-full) | too much blocking work | `sick_full_pool` |
 //! | [has waited for 12 s at least](#a-peer-is-silent) | no answer comes | `sick_silent_peer` |
+//! | [lie unread](#both-ends-write) | requests that are all sent before an answer is read | |
+//! | [passes from task to task](#a-lock-passes-from-task-to-task) | a lock that is held for too long | |
 //! | [closed by their peers](#peers-have-closed-their-connections) | connections that nothing closes | |
 //! | [worth a look](#nothing-is-found) | what no rule knows | |
 //! | [in the last minute](#a-worker-is-blocked) | the same, and it is over | |
@@ -240,9 +242,9 @@
 //! [`max_blocking_threads`](crate::runtime::Builder::max_blocking_threads) is for jobs that wait and do not
 //! compute.
 //!
-//! A job that has been under way for ten seconds is named if another job waits for a thread, or if a task waits
-//! for its end while it is blocked in a system call. Other jobs, such as those that compute, sleep or wait for
-//! their next message, are only worth a look.
+//! A job that has been under way for ten seconds is named if another job waits for a thread, or if a task
+//! waits for its end while it is blocked in a system call. Other jobs, such as those that compute, sleep or
+//! wait for their next message, are only worth a look.
 //!
 //! # A peer is silent
 //!
@@ -255,28 +257,28 @@
 //! [`timeout`](crate::time::timeout) around the wait, because a peer that has gone without a word is never
 //! noticed. It is found for TCP on Linux, of connections that the program has opened.
 //!
-//! Worth a look is a peer that has sent something since the program wrote: it may have stopped in the middle of
-//! an answer, or it may have no message for a subscription. So is one to which the program has not written, or
-//! writes again and again without an answer.
+//! Worth a look is a peer that has sent something since the program wrote: it may have stopped in the middle
+//! of an answer, or it may have no message for a subscription. So is one to which the program has not
+//! written, or writes again and again without an answer.
 //!
 //! # Both ends write
 //!
-//! > task 18, spawned at src/import.rs:25:9, has waited for 45 s at least to write to 10.0.0.7:5432, and 127488
-//! > bytes that came from there lie unread: suspected deadlock, as if both ends wrote and neither read; read while
-//! > you write
+//! > task 18, spawned at src/import.rs:25:9, has waited for 45 s at least to write to 10.0.0.7:5432, and
+//! > 127488 bytes that came from there lie unread: suspected deadlock, as if both ends wrote and neither
+//! > read; read while you write
 //!
-//! The buffers between two programs are bounded. A program that sends all its requests before it reads the first
-//! answer waits for room, and the other end waits until its answers are read. Read in another task, or by
-//! [`join!`](crate::join) beside the writing. Found on Linux, if no task waits to read the connection.
+//! The buffers between two programs are bounded. A program that sends all its requests before it reads the
+//! first answer waits for room, and the other end waits until its answers are read. Read in another task, or
+//! by [`join!`](crate::join) beside the writing. Found on Linux, if no task waits to read the connection.
 //!
 //! # A lock passes from task to task
 //!
-//! > 469 tasks wait for a Mutex (#0a2808a9, awaited at src/pay.rs:41:30) held by task 1369, the longest for 19.9 s
-//! > at least; the lock passes from task to task, so it is held for too long or wanted too often: …
+//! > 469 tasks wait for a Mutex (#0a2808a9, awaited at src/pay.rs:41:30) held by task 1369, the longest for
+//! > 19.9 s at least; the lock passes from task to task, so it is held for too long or wanted too often: …
 //!
-//! Nothing is stuck, but each task waits for all in front of it. The task that holds it at this moment is no more
-//! to blame than the others. Do not hold the lock while waiting for a peer or a timer, or have several of what it
-//! guards.
+//! Nothing is stuck, but each task waits for all in front of it. The task that holds it at this moment is no
+//! more to blame than the others. Do not hold the lock while waiting for a peer or a timer, or have several
+//! of what it guards.
 //!
 //! # Peers have closed their connections
 //!

@@ -6,7 +6,7 @@
 //! | `all_blocked` | each worker is in a slow poll, or blocks in place, and a task waits for one |
 //! | `blocked_workers` | workers are in a slow poll: one is named of those that are blocked alike |
 //! | `full_pool` | all threads of the pool are busy, and a job has waited for [`LONG_WAIT`] |
-//! | `old_jobs` | a job has been done for [`OLD_JOB`], and others wait for its thread, or a task for its end while it is blocked: the oldest is named |
+//! | `old_jobs` | a job is [`OLD_JOB`] old, and keeps others out, or is blocked and a task waits for it |
 //! | `stuck_tasks` | tasks of one place wait, and have no waker: proven, see `State::cold_wakers` |
 //! | `deadlocks` | tasks that wait for each other in a circle: proven, with a condition, see `deadlocks.rs` |
 //! | `suspected_deadlocks` | the same where a guard or a receiver may have been given away |
@@ -20,7 +20,7 @@
 //! | `growing_memory.rs` | tasks of one place have allocated more and more that is kept: suspected |
 //! | `growing_queues.rs` | channels and sets of tasks in which more and more lies: suspected |
 //! | `storms.rs` | a task is polled all the time and never waits: suspected |
-//! | `full_connections.rs` | a task waits to write to a connection, and what has come lies unread: suspected |
+//! | `full_connections.rs` | a task waits to write to a peer, and what came from there lies unread |
 //! | `closed_peers.rs` | connections that their peers have closed are still open: suspected |
 //! | `silences.rs` | a task waits for nothing but a connection on which nothing happens: suspected |
 //!
@@ -245,8 +245,8 @@ pub enum Finding {
         tasks: usize,
     },
     /// A task has waited for ten seconds and more to write to a TCP connection, no task waits to read it, and
-    /// bytes that have come lie unread: perhaps the other end waits for them to be read. Seen by several looks,
-    /// and therefore only on the page; on Linux only.
+    /// bytes that have come lie unread: perhaps the other end waits for them to be read. Seen by several
+    /// looks, and therefore only on the page; on Linux only.
     #[non_exhaustive]
     FullConnection {
         /// The task; of several the one on whose connection nothing has happened for the longest time.

@@ -71,8 +71,8 @@ impl History {
         }
     }
 
-    /// Takes a look while nothing is shown, so that the first answer tells for how long tasks have waited, and
-    /// what has lain in channels. It stops no thread.
+    /// Takes a look while nothing is shown, so that the first answer tells for how long tasks have waited,
+    /// and what has lain in channels. It stops no thread.
     pub(super) fn patrol(&mut self, now: Instant, handle: &Handle) {
         let mut dump = handle.dump_without_stacks();
         self.note(now, handle, &mut dump);
@@ -189,8 +189,8 @@ impl History {
 }
 
 /// Whether each task of this place only waits for a timer, not for long, and those that came first are those
-/// that go on first: as if each did something once, some time after it came. So they become as many as come in
-/// that time, and no more.
+/// that go on first: as if each did something once, some time after it came. So they become as many as come
+/// in that time, and no more.
 fn end_in_turn(dump: &Dump, spawned_at: &Location<'_>) -> bool {
     let tasks = dump.tasks().iter().filter(|task| task.spawned_at() == spawned_at);
     let remaining = |task: &TaskInfo| match task.waits_only_for() {

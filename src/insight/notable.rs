@@ -94,8 +94,8 @@ fn joining(dump: &Dump) -> Vec<String> {
     pairs.sort_by_key(|(waited, task, ..)| (Reverse(*waited), task.id()));
     let sentence = |(waited, task, joined, wait): (Duration, RunningTask, RunningTask, &Wait)| {
         format!(
-            "task {}, spawned at {}, has waited for {} s at least for the end of task {}, spawned at {}, which \
-             waits for {wait}: it ends when all senders are gone",
+            "task {}, spawned at {}, has waited for {} s at least for the end of task {}, spawned at {}, \
+             which waits for {wait}: it ends when all senders are gone",
             task.id(),
             Place(task.spawned_at()),
             waited.as_secs(),

@@ -87,8 +87,8 @@ pub(crate) struct Readiness {
     state: AtomicU64,
     /// The source's number in the process; negative if it is not known.
     descriptor: AtomicI32,
-    /// A count of the writes in 16 bits, and above it 16 bits of the tick that the last one acted upon: whether
-    /// the source has reported anything since. Zero: there was none.
+    /// A count of the writes in 16 bits, and above it 16 bits of the tick that the last one acted upon:
+    /// whether the source has reported anything since. Zero: there was none.
     written: AtomicU32,
     waiters: Waiters,
 }

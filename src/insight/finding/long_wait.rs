@@ -60,7 +60,8 @@ impl LongWait {
         self.root.as_ref().map(|(task, _)| *task)
     }
 
-    /// From where as many wait for permits as there are of them, all of which are out, while others wait, too.
+    /// From where as many wait for permits as there are of them, all of which are out, while others wait,
+    /// too.
     fn perhaps_have_permits(&self) -> Option<&(WaitPlace, usize)> {
         match self.chain.first().map(|head| &head.waits_for) {
             Some(Wait::Primitive { permits: Some(permits), forgotten: 0, .. }) => self
@@ -105,8 +106,8 @@ impl fmt::Display for LongWait {
         write!(f, ", {longest}for {:.1} s at least", self.duration.as_secs_f64())?;
         if self.passes_on {
             f.write_str(
-                "; the lock passes from task to task, so it is held for too long or wanted too often: hold it \
-                 for less time, not while waiting for something else",
+                "; the lock passes from task to task, so it is held for too long or wanted too often: hold \
+                 it for less time, not while waiting for something else",
             )?;
         }
         self.fmt_thing(f)?;

@@ -206,7 +206,8 @@ impl Finding {
                 write!(
                     f,
                     "{}, has waited for {} s at least to write to {peer}, and {} that came from there lie \
-                     unread: suspected deadlock, as if both ends wrote and neither read; read while you write",
+                     unread: suspected deadlock, as if both ends wrote and neither read; read while you \
+                     write",
                     DescribedTask::waiting(*task, name.as_deref()),
                     duration.as_secs(),
                     counted(*unread as usize, "byte"),

@@ -7,10 +7,10 @@
 //! waits for a message, too, such as the task of an idle connection in a pool, has not asked the peer for
 //! anything.
 //!
-//! Whether the peer was to say something cannot be seen. It can be seen whether the program has written to it,
-//! and whether the peer has said anything since. If it has, it may have answered, as one that sends the messages
-//! of a subscription has. If the program wrote again without an answer, none may be due, as from one that takes
-//! logs. These are worth a look. Otherwise the silence is a finding, and a suspicion.
+//! Whether the peer was to say something cannot be seen. It can be seen whether the program has written to
+//! it, and whether the peer has said anything since. If it has, it may have answered, as one that sends the
+//! messages of a subscription has. If the program wrote again without an answer, none may be due, as from one
+//! that takes logs. These are worth a look. Otherwise the silence is a finding, and a suspicion.
 
 use super::Finding;
 use crate::engine::task::{RunningTask, TaskId};
@@ -99,8 +99,8 @@ impl Silences {
     pub(in crate::insight) fn notable(&self) -> Vec<String> {
         let sentence = |group: Group<'_>| {
             format!(
-                "{} spawned at {} can only go on when a peer sends more, as {}, which has sent nothing for {} s \
-                 at least",
+                "{} spawned at {} can only go on when a peer sends more, as {}, which has sent nothing for \
+                 {} s at least",
                 counted(group.tasks, "task"),
                 Place(group.first.task.spawned_at()),
                 group.first.peer,

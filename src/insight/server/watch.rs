@@ -6,10 +6,10 @@
 //! second, as each request takes one. Scrapers of `/metrics` come all the time and ask for numbers only, so
 //! they do not count.
 //!
-//! When no request has come for [`LINGER`], the thread only goes on *patrol*: one look in [`PATROL`] that stops
-//! no thread. Without it, the first answer could not tell for how long anything has lasted, and many who are
-//! on call ask once. Such a look takes some 100 ns for each task, and some system calls for each task that
-//! waits for a socket. It takes no more than one part in [`PATROL_SHARE`] of the time.
+//! When no request has come for [`LINGER`], the thread only goes on *patrol*: one look in [`PATROL`] that
+//! stops no thread. Without it, the first answer could not tell for how long anything has lasted, and many
+//! who are on call ask once. Such a look takes some 100 ns for each task, and some system calls for each task
+//! that waits for a socket. It takes no more than one part in [`PATROL_SHARE`] of the time.
 
 use super::observed::Observed;
 use super::picture::{Album, MAX_AGE, MOST_RUNTIMES, Picture};

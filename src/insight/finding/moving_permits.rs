@@ -2,9 +2,10 @@
 //! task to task: seen by several looks.
 //!
 //! Where many tasks share few permits, each waits for long although nothing is wrong. If a task that waited
-//! at one look has ended or waits for something else at the next one, it has mostly got its permit. One that
-//! has a timer, too, may have given up, and says nothing. Nothing is said of a semaphore that has lost
-//! permits, nor if not all tasks are listed. It is the same with locks, and with room in a channel.
+//! at one look has ended or waits for something else at the next one, it has mostly got its permit. So has
+//! one that has begun to wait for it anew, as a task that sends again and again. One that has a timer, too,
+//! may have given up, and says nothing. Nothing is said of a semaphore that has lost permits, nor if not all
+//! tasks are listed. It is the same with locks, and with room in a channel.
 
 use crate::engine::task::TaskId;
 use crate::insight::dump::Dump;
@@ -51,8 +52,14 @@ impl MovingPermits {
             return Moving::default();
         }
         let mut seen: HashMap<(u32, bool), HashSet<TaskId>> = HashMap::new();
-        let mut awake = HashSet::new();
+        let (mut awake, mut anew) = (HashSet::new(), HashSet::new());
         for task in dump.tasks() {
+            // Each look leaves a mark, which goes when the task goes on.
+            if task.state() == TaskState::Waiting
+                && task.cold_for().is_none_or(|time| time.is_zero())
+            {
+                anew.insert(task.id());
+            }
             match task.waits_only_for() {
                 Some(&Wait::Primitive { kind: Semaphore, number, forgotten: 0, .. }) => {
                     seen.entry((number, false)).or_default().insert(task.id());
@@ -72,9 +79,10 @@ impl MovingPermits {
             let (moved, longest_gap) = match before.remove(&number) {
                 Some(Waiting { tasks: those_before, moved, longest_gap, .. }) => {
                     tasks.extend(those_before.intersection(&awake));
-                    match those_before.is_subset(&tasks) {
+                    let gap = Some(now.saturating_duration_since(moved));
+                    match those_before.is_subset(&tasks) && those_before.is_disjoint(&anew) {
                         true => (moved, longest_gap),
-                        false => (now, longest_gap.max(Some(now.saturating_duration_since(moved)))),
+                        false => (now, longest_gap.max(gap)),
                     }
                 }
                 None => (now, None),

@@ -9,12 +9,13 @@
 //! When no request has come for [`LINGER`], the thread only goes on *patrol*: one look in [`PATROL`] that
 //! stops no thread. Without it, the first answer could not tell for how long anything has lasted, and many
 //! who are on call ask once. Such a look takes some 100 ns for each task, and some system calls for each task
-//! that waits for a socket. It takes no more than one part in [`PATROL_SHARE`] of the time.
+//! that waits for a socket. It takes no more than one part in [`PATROL_SHARE`] of a processor.
 
 use super::observed::Observed;
 use super::picture::{Album, MAX_AGE, MOST_RUNTIMES, Picture};
 use crate::engine::sync_shim::clock;
 use crate::insight::history::History;
+use crate::observe::thread_activity::time_of_this_thread;
 use crate::runtime::Id;
 use crate::task::spawn_local;
 use crate::time::{Duration, sleep};
@@ -110,12 +111,14 @@ impl Watch {
     /// Looks now and then, for ever, while no request makes it look more often.
     pub(super) async fn patrol(self: Rc<Self>) {
         loop {
-            let begun = clock::now();
+            // Not by the clock: a thread that waits for a processor takes nothing from the program.
+            let begun = time_of_this_thread();
             if !self.is_under_way.get() {
                 self.look_in_passing();
             }
-            let pause = clock::now().saturating_duration_since(begun) * PATROL_SHARE;
-            sleep(pause.max(PATROL)).await;
+            let used =
+                time_of_this_thread().zip(begun).map(|(now, begun)| now.saturating_sub(begun));
+            sleep(PATROL.max(used.unwrap_or_default() * PATROL_SHARE)).await;
         }
     }
 

@@ -252,6 +252,24 @@ fn tasks_that_wait_for_permits_that_come_back_are_not_told() {
     assert_eq!(look(&mut permits, begin, 28, 2), 0, "another one has got its permit");
 }
 
+/// As one that sends again and again to a receiver that is slow.
+#[test]
+fn tasks_that_wait_for_room_anew_are_not_told() {
+    let tasks: [TaskId; 2] = ids();
+    let room = primitive(PrimitiveKind::Sender, 7, None);
+    let look = |rooms: &mut MovingPermits, second: u32, waited: [u32; 2]| {
+        let waiting = |(&id, seconds)| waiting(id, seconds, std::slice::from_ref(&room));
+        let dump = Dump { tasks: tasks.iter().zip(waited).map(waiting).collect(), ..healthy() };
+        let moving = rooms.look(begin() + SECOND * second, &dump);
+        long_waits(&dump, &HashMap::new(), &moving).len()
+    };
+    let mut rooms = MovingPermits::default();
+    assert_eq!(look(&mut rooms, 0, [30, 30]), 0, "it is not known yet");
+    assert_eq!(look(&mut rooms, 9, [39, 0]), 0, "one has sent");
+    assert_eq!(look(&mut rooms, 20, [50, 11]), 0);
+    assert_eq!(look(&mut rooms, 27, [57, 18]), 1);
+}
+
 /// Of two holders at two looks, neither is to blame, and those that have seen one and the other wait for the
 /// same lock.
 #[test]

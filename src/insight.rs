@@ -102,11 +102,9 @@
 //!
 //! A task's `cold_ms` is how long it has waited at least, and a socket's `quiet_ms` is how long there has
 //! been no event at least. Both begin with the page's first look at the task or the socket, and not with the
-//! wait. So they are null in the first answer, and a task that had waited for an hour before counts from
-//! zero. The page looks while requests come, and for half a minute after the last one; then it forgets the
-//! times. To have them from the start, request `/json` or `/text` every ten seconds, from the start of the
-//! program on, or keep the page open in a browser tab that is in front. [`Handle::dump`] alone does not count
-//! these times: in its dumps they are missing unless a page counts them.
+//! wait. The page looks once in five seconds from the time on at which it is opened, and more often while
+//! requests come. A task that had waited for an hour before counts from zero. [`Handle::dump`] alone does not
+//! count these times: in its dumps they are missing unless a page counts them.
 //!
 //! A task's `polls` are counted while the page is open, of 65,536 tasks at most, and are null otherwise:
 //! a task counts nothing itself, and costs the same whether it is looked at or not.

@@ -19,14 +19,13 @@
 //!
 //! The page also answers while the program has no descriptor left ("too many open files"): it keeps some.
 //!
-//! Some sentences need several looks, over ten seconds or so: those on the page come by themselves; with
-//! `curl`, ask, and ask again a little later. For half a minute after a request the page's thread goes on to
-//! look.
+//! Some sentences need several looks in quick succession, over ten seconds or so: those on the page come by
+//! themselves; with `curl`, ask, and ask again a little later. For half a minute after a request the page's
+//! thread looks many times a second.
 //!
-//! For how long a task has waited is counted from the first look at it, and not from the begin of its wait:
-//! the page shows the time of a task that had waited for an hour as some seconds when it has just been
-//! opened. After half a minute without a request, all these times begin anew. To have them from the start,
-//! request `/text` every ten seconds from the start of the program on, or leave the page open.
+//! From the time on at which the page is opened, its thread looks once in five seconds, also while no request
+//! comes. So the first answer says for how long tasks have waited. That is counted from the first look at a
+//! task, and not from the begin of its wait.
 //!
 //! "Proven" means that it cannot be otherwise; a deadlock by locks is "proven unless a guard was given to
 //! another task". "Suspected" means that it looks like that, and that a healthy program can look like that,

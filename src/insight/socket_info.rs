@@ -105,7 +105,7 @@ impl SocketInfo {
     }
 
     /// Returns for how long there has been no event, at least: since a look, and later ones have found no new
-    /// event. Known only while a [page](super::serve) that shows the runtime is looked at, from its second
+    /// event. Known only in the answers of a [page](super::serve) that shows the runtime, from its second
     /// look on.
     pub fn quiet_for(&self) -> Option<Duration> {
         self.quiet_for

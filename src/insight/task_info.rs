@@ -202,9 +202,8 @@ impl TaskInfo {
     /// waiting, and later looks that it had not been polled in between. The time begins with the first look
     /// and not with the wait, so the task may have waited for much longer.
     ///
-    /// Known only while a [page](super::serve) that shows the runtime is looked at, from its second look on,
-    /// and of no more than 100,000 tasks of a runtime. Without a page, no dump has it, however many are made.
-    /// [The page](crate::insight#the-page) says how to have the time from the start.
+    /// Known only while there is a [page](super::serve) that shows the runtime, from its second look on, and
+    /// of no more than 100,000 tasks of a runtime. Without a page, no dump has it, however many are made.
     pub fn cold_for(&self) -> Option<Duration> {
         self.cold_for
     }

@@ -48,7 +48,7 @@
 //! | [too many open files](#the-process-has-no-descriptor-left) | descriptors are used up | |
 //! | [threads of the blocking pool](#the-blocking-pool-is-full) | too much blocking work | `sick_full_pool` |
 //! | [has waited for 12 s at least](#a-peer-is-silent) | no answer comes | `sick_silent_peer` |
-//! | [lie unread](#both-ends-write) | requests that are all sent before an answer is read | |
+//! | [lies unread](#both-ends-write) | requests that are all sent before an answer is read | |
 //! | [passes from task to task](#a-lock-passes-from-task-to-task) | a lock that is held for too long | |
 //! | [closed by their peers](#peers-have-closed-their-connections) | connections that nothing closes | |
 //! | [worth a look](#nothing-is-found) | what no rule knows | |
@@ -200,8 +200,10 @@
 //! a guard while you wait for a timer or a peer, give back permits on each path, keep receiving. "In the end
 //! for" names the last of several tasks of which each waits for the next one, such as actors with full
 //! channels. Of a semaphore the sentence says how many of its permits were forgotten, and it comes only if no
-//! task has got a permit for ten seconds. Of a `RwLock` that a task wants to read twice it says that a writer
-//! waits in between. It comes after ten seconds, and only while the page is looked at.
+//! task has got a permit for ten seconds, or for longer if that took longer before. If as many tasks as there
+//! are permits wait at another place than the rest, they perhaps have one each and wait for one more. Of a
+//! `RwLock` that a task wants to read twice it says that a writer waits in between. It comes after ten
+//! seconds, and only on the page.
 //!
 //! # A thread that is no worker is blocked
 //!
@@ -263,7 +265,7 @@
 //! # Both ends write
 //!
 //! > task 18, spawned at src/import.rs:25:9, has waited for 45 s at least to write to 10.0.0.7:5432, and
-//! > 127488 bytes that came from there lie unread: suspected deadlock, as if both ends wrote and neither
+//! > what came from there, 127488 bytes, lies unread: suspected deadlock, as if both ends wrote and neither
 //! > read; read while you write
 //!
 //! The buffers between two programs are bounded. A program that sends all its requests before it reads the

@@ -26,7 +26,6 @@ use super::waits::WRITABLE;
 use crate::engine::task::TaskId;
 use crate::runtime::Handle;
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::panic::Location;
 use std::time::{Duration, Instant};
 
 /// Tasks whose timers end that soon go on by themselves, so fewer that have come are not told.
@@ -147,7 +146,7 @@ impl History {
     /// Whether the tasks may become more because clients do, with up to two for each connection that the
     /// program has accepted meanwhile; or because each of several requests waits for some time.
     fn may_be_in_order(&self, now: Instant, dump: &Dump, growth: &Finding) -> bool {
-        let Finding::GrowingTasks { spawned_at, before, tasks, duration, .. } = growth else {
+        let Finding::GrowingTasks { before, tasks, duration, .. } = growth else {
             return false;
         };
         let is_before =
@@ -157,14 +156,12 @@ impl History {
             |counted: Option<&(Instant, usize)>| counted.map_or(0, |(_, count)| *count);
         let more_clients = connections(self.accepted.back()).saturating_sub(connections(then));
         let soon = |wait: &Wait| matches!(wait, Wait::Timer { remaining } if *remaining < SOON);
-        let goes_on =
-            |task: &&TaskInfo| task.spawned_at() == *spawned_at && task.waits().iter().any(soon);
         let few_go_on = |more| {
-            let going_on = || dump.tasks().iter().filter(goes_on).count();
-            more < FEWEST_WITH_TIMERS && 2 * going_on() > *tasks
+            let goes_on = |task: &&TaskInfo| task.waits().iter().any(soon);
+            more < FEWEST_WITH_TIMERS && 2 * grown(dump, growth).filter(goes_on).count() > *tasks
         };
         let more = tasks - before;
-        more <= 2 * more_clients || few_go_on(more) || end_in_turn(dump, spawned_at)
+        more <= 2 * more_clients || few_go_on(more) || end_in_turn(grown(dump, growth))
     }
 
     /// Looks at what the workers do: some loads for each, and the stacks of slow polls. Returns whether
@@ -188,11 +185,22 @@ impl History {
     }
 }
 
-/// Whether each task of this place only waits for a timer, not for long, and those that came first are those
-/// that go on first: as if each did something once, some time after it came. So they become as many as come
-/// in that time, and no more.
-fn end_in_turn(dump: &Dump, spawned_at: &Location<'_>) -> bool {
-    let tasks = dump.tasks().iter().filter(|task| task.spawned_at() == spawned_at);
+/// The waiting tasks that become more.
+fn grown<'a>(dump: &'a Dump, growth: &Finding) -> impl Iterator<Item = &'a TaskInfo> + use<'a> {
+    let what = match growth {
+        Finding::GrowingTasks { spawned_at, type_name, .. } => Some((*spawned_at, *type_name)),
+        _ => None,
+    };
+    dump.tasks().iter().filter(move |task| {
+        let is = task.type_name().map(|type_name| (task.spawned_at(), type_name));
+        task.state() == TaskState::Waiting && is.is_some() && is == what
+    })
+}
+
+/// Whether each of these tasks only waits for a timer, not for long, and those that came first are those that
+/// go on first: as if each did something once, some time after it came. So they become as many as come in
+/// that time, and no more.
+fn end_in_turn<'a>(tasks: impl Iterator<Item = &'a TaskInfo>) -> bool {
     let remaining = |task: &TaskInfo| match task.waits_only_for() {
         Some(Wait::Timer { remaining }) if *remaining <= ONCE => Some((task.id(), *remaining)),
         _ => None,
@@ -226,11 +234,8 @@ fn explains(wait: &Finding, growth: &Finding) -> bool {
 }
 
 fn say_what_they_wait_for(dump: &Dump, growth: &mut Finding) {
-    let Finding::GrowingTasks { spawned_at, wait_for, .. } = growth else { return };
     let (mut sorts, mut all): (HashMap<String, usize>, usize) = (HashMap::new(), 0);
-    let is_waiting = |task: &&TaskInfo| task.state() == TaskState::Waiting;
-    let of_place = |task: &&TaskInfo| task.spawned_at() == *spawned_at;
-    for task in dump.tasks().iter().filter(of_place).filter(is_waiting) {
+    for task in grown(dump, growth) {
         all += 1;
         if let Some(wait) = task.waits().first() {
             let place = wait.place();
@@ -241,6 +246,7 @@ fn say_what_they_wait_for(dump: &Dump, growth: &mut Finding) {
             }
         }
     }
+    let Finding::GrowingTasks { wait_for, .. } = growth else { return };
     // If that is true of most of them, with the place.
     let most = sorts.into_iter().filter(|(_, count)| 2 * count > all);
     *wait_for = most.max_by_key(|(sort, count)| (sort.len(), *count)).map(|(sort, _)| sort);
@@ -285,4 +291,28 @@ fn readers(handle: &Handle, dump: &Dump, accepted: &HashSet<i32>) -> Vec<Reader>
         });
     }
     readers.into_values().collect()
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::*;
+    use crate::insight::finding::tests::entry;
+
+    #[test]
+    fn tasks_that_do_something_once_end_in_the_order_in_which_they_came() {
+        let after = |seconds: &[u64]| {
+            let timer = |seconds| Wait::Timer { remaining: Duration::from_secs(seconds) };
+            let waiting = |&seconds: &u64| {
+                let mut task = TaskInfo::listed(entry(), false, true);
+                task.waits_mut().extend((seconds != 0).then(|| timer(seconds)));
+                task
+            };
+            let tasks: Vec<_> = seconds.iter().map(waiting).collect();
+            end_in_turn(tasks.iter())
+        };
+        assert!(after(&[1, 2, 3, 4, 5, 6, 7, 8, 9]) && after(&[9, 9, 9]));
+        // Each in a period of its own, or for long, or not only for a timer.
+        assert!(!after(&[8, 2, 3, 9, 5, 6, 1, 4, 7]));
+        assert!(!after(&[1000, 2000, 3000]) && !after(&[1, 2, 0]) && !after(&[]));
+    }
 }

@@ -95,7 +95,7 @@ fn joining(dump: &Dump) -> Vec<String> {
     let sentence = |(waited, task, joined, wait): (Duration, RunningTask, RunningTask, &Wait)| {
         format!(
             "task {}, spawned at {}, has waited for {} s at least for the end of task {}, spawned at {}, \
-             which waits for {wait}: it ends when all senders are gone",
+             which waits for {wait}: if it is to end with its messages, a sender is still there",
             task.id(),
             Place(task.spawned_at()),
             waited.as_secs(),

@@ -124,7 +124,11 @@ impl<K: Copy + Eq + Hash + Ord> Growth<K> {
         let Some(last) = self.recent.back() else { return Vec::new() };
         let find = |what: &K| {
             let recent: Vec<_> = self.recent.iter().map(|look| look.of(what)).collect();
-            let kept: Vec<_> = self.kept.iter().map(|look| look.of(what)).collect();
+            let mut kept: Vec<_> = self.kept.iter().map(|look| look.of(what)).collect();
+            // The last one that is kept may be old.
+            if self.kept.last().is_some_and(|look| look.at != last.at) {
+                kept.push(last.of(what));
+            }
             let grows = |looks: &[_]| grows(looks, self.shortest, least);
             let ((since, before), now) = grows(&kept).or_else(|| grows(&recent))?;
             let duration = last.at.saturating_duration_since(since);
@@ -178,7 +182,7 @@ fn grows(
         let before = quarter(index - 1).max();
         quarter(index).min() >= before && quarter(index).max() > before
     };
-    // It goes on: its top was reached late.
+    // It goes on: what there is now was reached late.
     let reached = looks.iter().find(|(_, count)| *count >= last.1).map_or(last.0, |(at, _)| *at);
     let goes_on = last.0.saturating_duration_since(reached) <= (covered / 8).max(PAUSE);
     (goes_on && (1..4).all(is_above)).then_some((first, last.1))
@@ -244,6 +248,18 @@ mod tests {
         // A place that is no longer there is not named.
         growth.look_at_tasks(begin + SECOND * 12, &[steady]);
         assert_eq!(found(&growth), [""; 0]);
+    }
+
+    #[test]
+    fn what_has_become_fewer_since_the_last_look_that_is_kept_does_not_grow() {
+        let (mut growth, begin) = (Growth::default(), Instant::now());
+        let look = |growth: &mut Growth<Place>, second: u32, tasks: u32| {
+            growth.look_at_tasks(begin + SECOND * second, &[group(tasks as usize, "leaks", false)]);
+        };
+        (0..=100).for_each(|second| look(&mut growth, second, second));
+        assert_eq!(growth.findings().len(), 1);
+        look(&mut growth, 101, 20);
+        assert_eq!(growth.findings(), []);
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl fmt::Display for LongWait {
             write!(f, " for {}", head.waits_for)?;
         }
         write!(f, ", {longest}for {:.1} s at least", self.duration.as_secs_f64())?;
-        if self.passes_on {
+        if self.passes_on && head.is_some() {
             f.write_str(
                 "; the lock passes from task to task, so it is held for too long or wanted too often: hold \
                  it for less time, not while waiting for something else",

@@ -5,10 +5,11 @@
 //! at one look has ended or waits for something else at the next one, it has mostly got its permit. So has
 //! one that has begun to wait for it anew, as a task that sends again and again. One that has a timer, too,
 //! may have given up, and says nothing. Nothing is said of a semaphore that has lost permits, nor if not all
-//! tasks are listed. It is the same with locks, and with room in a channel.
+//! tasks are listed. It is the same with room in a channel. A lock has moved if another task has it.
 
 use crate::engine::task::TaskId;
 use crate::insight::dump::Dump;
+use crate::insight::task_group::TaskGroup;
 use crate::insight::task_state::TaskState;
 use crate::insight::wait::Wait;
 use crate::primitive_kind::PrimitiveKind::{Mutex, RwLock, RwLockWrite, Semaphore, Sender};
@@ -16,13 +17,16 @@ use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 /// One moves until no task has got a permit, room or the lock for so long, and for [`GAPS`] times the longest
-/// time before that.
+/// time before that, but for no longer than [`MOST_STILL`].
 const STILL: Duration = Duration::from_secs(10);
 const GAPS: u32 = 2;
+const MOST_STILL: Duration = Duration::from_secs(60);
 
 struct Waiting {
     is_lock: bool,
     tasks: HashSet<TaskId>,
+    /// The tasks that have the lock, as those that wait have seen it.
+    holders: HashSet<TaskId>,
     /// When a task has got a permit or the lock last, or the first look.
     moved: Instant,
     /// The longest time from one task to the next. `None`: none has got it since the first look.
@@ -47,11 +51,13 @@ pub(in crate::insight) struct MovingPermits {
 impl MovingPermits {
     /// Takes a look; returns what moves.
     pub(in crate::insight) fn look(&mut self, now: Instant, dump: &Dump) -> Moving {
-        let mut before = std::mem::take(&mut self.things);
-        if dump.alive_tasks > dump.tasks().len() {
+        // Tasks that have never waited are not listed, and wait for nothing.
+        if dump.groups().iter().map(TaskGroup::tasks).sum::<usize>() > dump.tasks().len() {
             return Moving::default();
         }
+        let mut before = std::mem::take(&mut self.things);
         let mut seen: HashMap<(u32, bool), HashSet<TaskId>> = HashMap::new();
+        let mut holders: HashMap<u32, HashSet<TaskId>> = HashMap::new();
         let (mut awake, mut anew) = (HashSet::new(), HashSet::new());
         for task in dump.tasks() {
             // Each look leaves a mark, which goes when the task goes on.
@@ -61,14 +67,17 @@ impl MovingPermits {
                 anew.insert(task.id());
             }
             match task.waits_only_for() {
-                Some(&Wait::Primitive { kind: Semaphore, number, forgotten: 0, .. }) => {
-                    seen.entry((number, false)).or_default().insert(task.id());
-                }
-                Some(&Wait::Primitive { kind: Sender, number, .. }) => {
-                    seen.entry((number, false)).or_default().insert(task.id());
-                }
-                Some(&Wait::Primitive { kind: Mutex | RwLock | RwLockWrite, number, .. }) => {
+                Some(&Wait::Primitive {
+                    kind: Semaphore | Sender, number, forgotten: 0, ..
+                }) => _ = seen.entry((number, false)).or_default().insert(task.id()),
+                Some(&Wait::Primitive {
+                    kind: Mutex | RwLock | RwLockWrite,
+                    number,
+                    holder,
+                    ..
+                }) => {
                     seen.entry((number, true)).or_default().insert(task.id());
+                    holders.entry(number).or_default().extend(holder);
                 }
                 // It may have been polled for another reason.
                 _ if task.state() != TaskState::Waiting => _ = awake.insert(task.id()),
@@ -76,21 +85,26 @@ impl MovingPermits {
             }
         }
         for ((number, is_lock), mut tasks) in seen {
-            let (moved, longest_gap) = match before.remove(&number) {
-                Some(Waiting { tasks: those_before, moved, longest_gap, .. }) => {
-                    tasks.extend(those_before.intersection(&awake));
-                    let gap = Some(now.saturating_duration_since(moved));
-                    match those_before.is_subset(&tasks) && those_before.is_disjoint(&anew) {
-                        true => (moved, longest_gap),
-                        false => (now, longest_gap.max(gap)),
-                    }
+            let holders = holders.remove(&number).unwrap_or_default();
+            let (mut moved, mut longest_gap) = (now, None);
+            if let Some(before) = before.remove(&number) {
+                tasks.extend(before.tasks.intersection(&awake));
+                // Those that are gone may have been aborted. Of a lock more is known.
+                let has_moved = match is_lock {
+                    true => !before.holders.is_empty() && !holders.is_subset(&before.holders),
+                    false => !before.tasks.is_subset(&tasks) || !before.tasks.is_disjoint(&anew),
+                };
+                (moved, longest_gap) = (before.moved, before.longest_gap);
+                if has_moved {
+                    longest_gap = longest_gap.max(Some(now.saturating_duration_since(moved)));
+                    moved = now;
                 }
-                None => (now, None),
-            };
-            self.things.insert(number, Waiting { is_lock, tasks, moved, longest_gap });
+            }
+            self.things.insert(number, Waiting { is_lock, tasks, holders, moved, longest_gap });
         }
         let moves = |(_, waiting): &(&u32, &Waiting)| {
-            let patience = STILL.max(waiting.longest_gap.unwrap_or_default() * GAPS);
+            let patience = waiting.longest_gap.unwrap_or_default() * GAPS;
+            let patience = patience.clamp(STILL, MOST_STILL);
             now.saturating_duration_since(waiting.moved) < patience
                 && (waiting.longest_gap.is_some() || !waiting.is_lock)
         };

@@ -205,7 +205,7 @@ impl Finding {
             Self::FullConnection { task, name, peer, unread, duration, connections } => {
                 write!(
                     f,
-                    "{}, has waited for {} s at least to write to {peer}, and {} that came from there lie \
+                    "{}, has waited for {} s at least to write to {peer}, and what came from there, {}, lies \
                      unread: suspected deadlock, as if both ends wrote and neither read; read while you \
                      write",
                     DescribedTask::waiting(*task, name.as_deref()),

@@ -21,8 +21,10 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A peer that is silent for longer is named.
+/// A peer that is silent for longer is named. One that was silent before, and spoke then, is named after
+/// twice that time, or [`MOST_SILENT`].
 const SILENT: Duration = Duration::from_secs(10);
+const MOST_SILENT: Duration = Duration::from_secs(120);
 
 /// A task that waits to read from a connection, and for nothing else.
 pub(in crate::insight) struct Reader {
@@ -50,6 +52,8 @@ struct Silence {
     reader: Reader,
     /// The program has written again, without an answer in between.
     is_one_way: bool,
+    /// The longest one that an event has ended.
+    longest: Duration,
 }
 
 /// The looks at one runtime.
@@ -64,20 +68,13 @@ impl Silences {
     pub(in crate::insight) fn look(&mut self, at: Instant, readers: impl Iterator<Item = Reader>) {
         let mut before = std::mem::take(&mut self.silences);
         for reader in readers {
-            let before = before.remove(&reader.task.id()).filter(|before| {
-                (before.reader.descriptor, before.reader.events)
-                    == (reader.descriptor, reader.events)
-            });
-            let silence = match before {
-                Some(before) if before.reader.unanswered_writes == reader.unanswered_writes => {
-                    Silence { reader, ..before }
-                }
-                Some(before) => {
-                    let is_one_way = before.is_one_way || before.reader.unanswered_writes.is_some();
-                    Silence { since: at, reader, is_one_way }
-                }
-                None => Silence { since: at, reader, is_one_way: false },
-            };
+            let before = before.remove(&reader.task.id());
+            let before = before.filter(|before| before.reader.descriptor == reader.descriptor);
+            let mut silence =
+                Silence { since: at, reader, is_one_way: false, longest: Duration::ZERO };
+            if let Some(before) = before {
+                silence.follow(&before);
+            }
             self.silences.insert(silence.reader.task.id(), silence);
         }
         self.last = Some(at);
@@ -92,32 +89,36 @@ impl Silences {
             duration: group.longest,
             tasks: group.tasks,
         };
-        self.groups(Silence::is_suspicious).into_iter().map(finding).collect()
+        self.groups(|silence, time| silence.is_suspicious(time)).into_iter().map(finding).collect()
     }
 
     /// For each place, a sentence about the tasks whose peers have said something, and are silent since.
     pub(in crate::insight) fn notable(&self) -> Vec<String> {
         let sentence = |group: Group<'_>| {
             format!(
-                "{} spawned at {} can only go on when a peer sends more, as {}, which has sent nothing for \
-                 {} s at least",
+                "{} spawned at {} {} for a peer to send something, and for nothing else, as for {}, from \
+                 which nothing has come for {} s at least",
                 counted(group.tasks, "task"),
                 Place(group.first.task.spawned_at()),
+                if group.tasks == 1 { "waits" } else { "wait" },
                 group.first.peer,
                 group.longest.as_secs()
             )
         };
-        self.groups(|silence| !silence.is_suspicious()).into_iter().map(sentence).collect()
+        self.groups(|silence, time| !silence.is_suspicious(time))
+            .into_iter()
+            .map(sentence)
+            .collect()
     }
 
     /// The readers that have waited for long, by place, the longest wait first.
-    fn groups(&self, is_meant: impl Fn(&Silence) -> bool) -> Vec<Group<'_>> {
+    fn groups(&self, is_meant: impl Fn(&Silence, Duration) -> bool) -> Vec<Group<'_>> {
         let Some(last) = self.last else { return Vec::new() };
         let mut places: HashMap<&Location<'_>, Group<'_>> = HashMap::new();
-        for silence in self.silences.values().filter(|silence| is_meant(silence)) {
+        for silence in self.silences.values() {
             let Silence { since, reader, .. } = silence;
             let duration = last.saturating_duration_since(*since);
-            if duration < SILENT {
+            if duration < SILENT || !is_meant(silence, duration) {
                 continue;
             }
             let new = Group { longest: duration, first: reader, tasks: 0 };
@@ -135,8 +136,26 @@ impl Silences {
 }
 
 impl Silence {
-    fn is_suspicious(&self) -> bool {
-        self.reader.unanswered_writes.is_some() && !self.is_one_way
+    /// Takes over what the look before has shown.
+    fn follow(&mut self, before: &Self) {
+        let now = self.since;
+        if before.reader.events != self.reader.events {
+            self.longest = before.longest.max(now.saturating_duration_since(before.since));
+            return;
+        }
+        let has_written = before.reader.unanswered_writes != self.reader.unanswered_writes;
+        self.longest = before.longest;
+        self.is_one_way =
+            before.is_one_way || has_written && before.reader.unanswered_writes.is_some();
+        if !has_written {
+            self.since = before.since;
+        }
+    }
+
+    /// Whether the peer should have spoken by now.
+    fn is_suspicious(&self, duration: Duration) -> bool {
+        let is_asked = self.reader.unanswered_writes.is_some() && !self.is_one_way;
+        is_asked && duration >= (2 * self.longest).clamp(SILENT, MOST_SILENT)
     }
 }
 
@@ -205,9 +224,9 @@ mod tests {
         assert!(subscribed.findings().is_empty());
         let told = subscribed.notable();
         let [sentence] = &told[..] else { panic!("{told:?}") };
-        assert!(
-            sentence.contains(&format!("as {}, which has sent nothing for 19 s", answered.peer))
-        );
+        let end =
+            format!("as for {}, from which nothing has come for 19 s at least", answered.peer);
+        assert!(sentence.ends_with(&end), "{sentence}");
         assert_eq!(said(19, after(10)), [""; 0]);
         let silent = looked(20, after(10));
         assert_eq!((silent.findings().len(), silent.notable()), (1, Vec::new()));
@@ -230,5 +249,14 @@ mod tests {
             vec![Reader { events, unanswered_writes: Some(2), ..reader(one, 7, 3) }]
         });
         assert_eq!(answered.findings().len(), 1, "and has asked again since");
+    }
+
+    /// As a server that asks for a sign of life now and then.
+    #[test]
+    fn a_peer_that_has_been_silent_before_and_spoke_then_is_waited_for() {
+        let one = task();
+        let speaks = |second: u32| vec![reader(one, 7, u64::from(second.min(60) / 30))];
+        assert_eq!(looked(60 + 59, speaks).findings(), []);
+        assert_eq!(looked(60 + 60, speaks).findings().len(), 1);
     }
 }

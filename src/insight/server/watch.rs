@@ -8,8 +8,9 @@
 //!
 //! When no request has come for [`LINGER`], the thread only goes on *patrol*: one look in [`PATROL`] that
 //! stops no thread. Without it, the first answer could not tell for how long anything has lasted, and many
-//! who are on call ask once. Such a look takes some 100 ns for each task, and some system calls for each task
-//! that waits for a socket. It takes no more than one part in [`PATROL_SHARE`] of a processor.
+//! who are on call ask once. Such a look takes some 100 ns for each task, a system call for each source of
+//! events, and the system's tables of sockets. It takes no more than one part in [`PATROL_SHARE`] of a
+//! processor.
 
 use super::observed::Observed;
 use super::picture::{Album, MAX_AGE, MOST_RUNTIMES, Picture};
@@ -111,14 +112,16 @@ impl Watch {
     /// Looks now and then, for ever, while no request makes it look more often.
     pub(super) async fn patrol(self: Rc<Self>) {
         loop {
-            // Not by the clock: a thread that waits for a processor takes nothing from the program.
-            let begun = time_of_this_thread();
+            let (begun, at) = (time_of_this_thread(), clock::now());
             if !self.is_under_way.get() {
                 self.look_in_passing();
             }
+            // Not by the clock, if the system says more: a thread that waits for a processor takes nothing
+            // from the program.
             let used =
                 time_of_this_thread().zip(begun).map(|(now, begun)| now.saturating_sub(begun));
-            sleep(PATROL.max(used.unwrap_or_default() * PATROL_SHARE)).await;
+            let used = used.unwrap_or_else(|| clock::now().saturating_duration_since(at));
+            sleep(PATROL.max(used * PATROL_SHARE)).await;
         }
     }
 

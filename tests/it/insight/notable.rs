@@ -126,7 +126,7 @@ fn two_ends_that_both_write_are_told_with_what_lies_unread() {
         // And one end that writes to a peer which has sent nothing.
         let (alone, silent) = runtime.block_on(connected(&listener));
         let alone = runtime.spawn(write(alone)).id();
-        until_said(&page, &[" lie unread: suspected deadlock", "; 2 connections are like this"]);
+        until_said(&page, &[", lies unread: suspected deadlock", "; 2 connections are like this"]);
         let text = body(&page, "/text");
         let is_told = |task| text.contains(&format!("! task {task}, spawned at "));
         assert!(tasks.into_iter().any(is_told) && !is_told(alone), "{text}");
@@ -152,9 +152,7 @@ fn a_task_that_waits_for_the_end_of_one_that_waits_for_messages_is_worth_a_look(
         until(|| {
             let text = body(&page, "/text");
             let mut lines = text.lines().filter(|line| line.starts_with(&begin));
-            lines.any(|line| {
-                line.contains(&end) && line.ends_with(": it ends when all senders are gone")
-            })
+            lines.any(|line| line.contains(&end) && line.ends_with("a sender is still there"))
         });
     });
 }
@@ -184,7 +182,8 @@ fn a_peer_that_has_answered_is_worth_a_look_and_no_finding() {
         // By then, the other one would have been told, too.
         until_said(&page, &[&format!("task {unanswered}, "), "suspected silent peer"]);
         let address = listener.local_addr().unwrap();
-        let sentence = format!(" can only go on when a peer sends more, as {address}, ");
+        let sentence =
+            format!(" and for nothing else, as for {address}, from which nothing has come ");
         until(|| body(&page, "/text").contains(&sentence));
         let text = body(&page, "/text");
         assert!(!text.contains(&format!("! task {answered}, ")), "{text}");

@@ -244,7 +244,7 @@ mod tests {
         let silences = looked(20, writes(1));
         assert_eq!((silences.findings().len(), silences.notable().len()), (0, 1));
         assert_eq!(looked(20, writes(0)).findings().len(), 1);
-        let answered = looked(40, |second| {
+        let answered = looked(60, |second| {
             let events = 3 + u64::from(second >= 20);
             vec![Reader { events, unanswered_writes: Some(2), ..reader(one, 7, 3) }]
         });

@@ -184,7 +184,8 @@ pub enum Finding {
         tasks: usize,
         /// The time in which they became so many more.
         duration: Duration,
-        /// What more than half of them wait for, if that is known: "a Notify", "a timer".
+        /// What more than half of them wait for, if that is known: "a timer", or "a Notify awaited at
+        /// src/main.rs:7:9".
         wait_for: Option<String>,
     },
     /// More and more messages lie in channels without a bound, or more and more tasks that are not alive in

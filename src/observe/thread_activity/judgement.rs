@@ -76,7 +76,7 @@ impl fmt::Display for ThreadActivity {
     }
 }
 
-#[cfg(all(test, feature = "insight", not(any(liten_loom, liten_shuttle))))]
+#[cfg(all(test, feature = "insight"))]
 impl SystemCall {
     pub(crate) fn of_name(name: &'static str) -> Self {
         Self { number: 0, name: Some(name), file: None }

@@ -197,6 +197,11 @@ impl Handle {
 }
 
 impl Dump {
+    /// How many tasks have waited before, and so are in the groups, with a row of their own or without.
+    pub(super) fn listed_tasks(&self) -> usize {
+        self.groups.iter().map(TaskGroup::tasks).sum()
+    }
+
     /// Adds to `tasks`, of the same runtime, what the walk through them has not told.
     pub(super) fn complete(&self, handle: &Handle, tasks: &mut [TaskInfo]) {
         let mut targets = self.targets.lock();
@@ -345,7 +350,7 @@ impl Dump {
 
     /// How many live tasks are in a queue and have never waited: those that are not listed.
     pub(super) fn new_tasks(&self) -> usize {
-        self.alive_tasks.saturating_sub(self.groups.iter().map(TaskGroup::tasks).sum())
+        self.alive_tasks.saturating_sub(self.listed_tasks())
     }
 
     /// How long polls took, and how long tasks were ready before them, with their names. Empty without

@@ -33,7 +33,6 @@ use super::deadlocks::Circle;
 use super::dump::Dump;
 use super::pool_info::JobInfo;
 use super::slow_poll_info::is_same;
-use super::task_group::TaskGroup;
 use super::task_info::TaskInfo;
 use super::wait::Wait;
 use super::worker_info::{WorkerInfo, WorkerState};
@@ -519,7 +518,7 @@ fn stuck_tasks(dump: &Dump) -> impl Iterator<Item = Finding> {
 }
 
 pub(super) fn many_tasks(dump: &Dump) -> Option<Finding> {
-    let total: usize = dump.groups.iter().map(TaskGroup::tasks).sum();
+    let total = dump.listed_tasks();
     let group = dump.groups.first()?;
     if group.tasks() < MANY_TASKS || 2 * group.tasks() <= total {
         return None;

@@ -201,7 +201,7 @@ fn task_table(
         None => {
             object.list("task_list", shown::tasks(dump).take(rows), row);
             object.number("task_list_left_out", shown::tasks_left_out(dump, rows));
-            shown::listed_tasks(dump)
+            dump.listed_tasks()
         }
     };
     object.number("task_list_matching", matching);

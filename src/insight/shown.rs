@@ -27,14 +27,9 @@ pub(super) fn tasks(dump: &Dump) -> impl Iterator<Item = &TaskInfo> {
         .flat_map(|state| dump.tasks().iter().filter(move |task| task.state() == state))
 }
 
-/// How many tasks are listed, with a row or without.
-pub(super) fn listed_tasks(dump: &Dump) -> usize {
-    dump.groups().iter().map(|group| group.tasks()).sum()
-}
-
 /// How many listed tasks are not among the first `rows` of the table.
 pub(super) fn tasks_left_out(dump: &Dump, rows: usize) -> usize {
-    listed_tasks(dump).saturating_sub(dump.tasks().len().min(rows))
+    dump.listed_tasks().saturating_sub(dump.tasks().len().min(rows))
 }
 
 /// In microseconds, with a point.

@@ -2,7 +2,6 @@
 
 use super::dump::Dump;
 use super::slow_poll_info::AlikePolls;
-use super::task_group::TaskGroup;
 use super::task_state::TaskState;
 use crate::engine::blocking::PoolCounts;
 use crate::runtime::RuntimeFlavor;
@@ -75,8 +74,7 @@ const SAMPLE: &str = "; a sample of them if a worker makes more than 1,000 polls
 impl Dump {
     /// What a dump without a finding does not rule out.
     pub(super) fn not_looked_at(&self) -> String {
-        let listed: usize = self.groups.iter().map(TaskGroup::tasks).sum();
-        let left = match listed.saturating_sub(self.tasks.len()) {
+        let left = match self.listed_tasks().saturating_sub(self.tasks.len()) {
             0 => String::new(),
             left => format!(", and what {left} more tasks wait for"),
         };

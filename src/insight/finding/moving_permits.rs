@@ -9,7 +9,6 @@
 
 use crate::engine::task::TaskId;
 use crate::insight::dump::Dump;
-use crate::insight::task_group::TaskGroup;
 use crate::insight::task_state::TaskState;
 use crate::insight::wait::Wait;
 use crate::primitive_kind::PrimitiveKind::{Mutex, RwLock, RwLockWrite, Semaphore, Sender};
@@ -52,7 +51,7 @@ impl MovingPermits {
     /// Takes a look; returns what moves.
     pub(in crate::insight) fn look(&mut self, now: Instant, dump: &Dump) -> Moving {
         // Tasks that have never waited are not listed, and wait for nothing.
-        if dump.groups().iter().map(TaskGroup::tasks).sum::<usize>() > dump.tasks().len() {
+        if dump.listed_tasks() > dump.tasks().len() {
             return Moving::default();
         }
         let mut before = std::mem::take(&mut self.things);

@@ -9,6 +9,7 @@ use crate::insight::deadlocks::Deadlocks;
 use crate::insight::pool_info::{JobInfo, PoolInfo};
 use crate::insight::slow_poll_info::SlowPollInfo;
 use crate::insight::sockets::Targets;
+use crate::insight::task_group::TaskGroup;
 use crate::insight::task_info::TaskInfo;
 use crate::insight::wait::Wait;
 use crate::insight::worker_info::WorkerInfo;

@@ -7,9 +7,9 @@
 //! they do not count.
 //!
 //! When no request has come for [`LINGER`], the thread only goes on *patrol*: one look in [`PATROL`] that
-//! stops no thread. Without it, the first answer could not tell for how long anything has lasted, and many
-//! who are on call ask once. Such a look takes some 100 ns for each task, a system call for each source of
-//! events, and the system's tables of sockets. It takes no more than one part in [`PATROL_SHARE`] of a
+//! stops no thread. Without it, the first answer could not tell for how long anything has lasted, and a
+//! person on call often asks once. Such a look takes some 100 ns for each task, a system call for each source
+//! of events, and the system's tables of sockets. It takes no more than one part in [`PATROL_SHARE`] of a
 //! processor.
 
 use super::observed::Observed;
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Those that ask once see what has lasted since the page is there.
+    /// A person that asks once sees what has lasted since the page is there.
     #[test]
     fn the_first_request_sees_for_how_long_a_task_has_waited() {
         let seen = Builder::new_multi_thread().worker_threads(1).build().unwrap();

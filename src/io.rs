@@ -121,6 +121,8 @@ pub use self::{
 pub use crate::engine::driver::readiness::Ready;
 #[doc(hidden)]
 pub use crate::engine::driver::readiness::{Direction, ReadyEvent};
+#[doc(hidden)]
+pub use crate::runtime::panics::connected;
 
 #[cfg(feature = "futures-io")]
 #[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]

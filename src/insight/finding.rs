@@ -19,6 +19,7 @@
 //! | `growth.rs` | tasks of one place become more and more: suspected |
 //! | `growing_memory.rs` | tasks of one place have allocated more and more that is kept: suspected |
 //! | `growing_queues.rs` | channels and sets of tasks in which more and more lies: suspected |
+//! | `failed_connects.rs` | tasks of one place try to connect again and again, and fail |
 //! | `storms.rs` | a task is polled all the time and never waits: suspected |
 //! | `full_connections.rs` | a task waits to write to a peer, and what came from there lies unread |
 //! | `closed_peers.rs` | connections that their peers have closed are still open: suspected |
@@ -227,6 +228,19 @@ pub enum Finding {
         name: Option<Arc<str>>,
         /// How often it has been polled per second, about.
         polls_per_second: u64,
+    },
+    /// The tasks of one place have tried to connect again and again, over TCP or a Unix socket, and nearly none
+    /// has succeeded. Seen by several looks over ten seconds at least, and therefore only on the page.
+    #[non_exhaustive]
+    FailedConnects {
+        /// The place from which they were spawned.
+        spawned_at: &'static Location<'static>,
+        /// How often they have failed.
+        failed: u64,
+        /// The time in which they have.
+        duration: Duration,
+        /// What the system has said of the last one.
+        error: String,
     },
     /// A task has waited for ten seconds and more to read from a TCP connection that the program has opened,
     /// and for nothing else, such as a timer. Seen by several looks, and therefore only on the page; on Linux
@@ -552,6 +566,7 @@ impl Finding {
 pub(super) mod blocked_threads;
 pub(super) mod closed_peers;
 pub(super) mod descriptors;
+pub(super) mod failed_connects;
 pub(super) mod full_connections;
 pub(super) mod growing_memory;
 pub(super) mod growing_queue;

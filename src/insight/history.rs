@@ -5,6 +5,7 @@ use super::cold::Following;
 use super::dump::Dump;
 use super::finding::blocked_threads::BlockedThreads;
 use super::finding::closed_peers::closed_peers;
+use super::finding::failed_connects::FailedConnects;
 use super::finding::full_connections::full_connections;
 use super::finding::growing_memory::GrowingMemory;
 use super::finding::growing_queues::GrowingQueues;
@@ -47,6 +48,7 @@ pub(super) struct History {
     memory: GrowingMemory,
     queues: GrowingQueues,
     storms: Storms,
+    connects: FailedConnects,
     permits: MovingPermits,
     accepted: VecDeque<(Instant, usize)>,
     silences: Silences,
@@ -63,6 +65,7 @@ impl History {
             memory: GrowingMemory::default(),
             queues: GrowingQueues::default(),
             storms: Storms::default(),
+            connects: FailedConnects::default(),
             permits: MovingPermits::default(),
             accepted: VecDeque::new(),
             silences: Silences::default(),
@@ -71,23 +74,38 @@ impl History {
     }
 
     /// Takes a look while nothing is shown, so that the first answer tells for how long tasks have waited,
-    /// and what has lain in channels. It stops no thread.
-    pub(super) fn patrol(&mut self, now: Instant, handle: &Handle) {
+    /// and what has become more. It stops no thread. Returns whether glances should follow for
+    /// [`CLOSE_LOOKS`](super::finding::storms::CLOSE_LOOKS).
+    pub(super) fn patrol(
+        &mut self,
+        now: Instant,
+        handle: &Handle,
+        memory: Option<&[PlaceMemory]>,
+    ) -> bool {
         let mut dump = handle.dump_without_stacks();
-        self.note(now, handle, &mut dump);
+        self.note(now, handle, &mut dump, memory);
         self.permits.look(now, &dump);
+        self.storms.look_in_passing(now, &workers(handle))
     }
 
     /// Nothing is shown any more: forgets what only looks in quick succession tell.
     pub(super) fn rest(&mut self) {
         self.blocked = BlockedThreads::default();
         self.slow = SlowStacks::default();
-        self.growth = Growth::default();
-        self.memory = GrowingMemory::default();
-        self.storms = Storms::default();
     }
 
-    fn note(&mut self, now: Instant, handle: &Handle, dump: &mut Dump) {
+    fn note(
+        &mut self,
+        now: Instant,
+        handle: &Handle,
+        dump: &mut Dump,
+        memory: Option<&[PlaceMemory]>,
+    ) {
+        self.growth.look_at_tasks(now, dump.groups());
+        if let Some(memory) = memory {
+            self.memory.look(now, memory);
+        }
+        self.connects.look(now, handle.incidents().connects());
         self.queues.look(now, dump);
         let accepted = accepted(&dump.sockets);
         self.note_accepted(now, accepted.len());
@@ -104,11 +122,7 @@ impl History {
         dump: &mut Dump,
         memory: Option<&[PlaceMemory]>,
     ) {
-        self.growth.look_at_tasks(now, dump.groups());
-        if let Some(memory) = memory {
-            self.memory.look(now, memory);
-        }
-        self.note(now, handle, dump);
+        self.note(now, handle, dump, memory);
         self.slow.tell(&mut dump.last_slow_polls);
         dump.busy_places = self.storms.busy_places();
         let busy = self.storms.findings();
@@ -119,6 +133,7 @@ impl History {
         dump.over_time.extend(used_up(dump));
         dump.over_time.extend(self.blocked.findings(now, handle));
         dump.over_time.extend(busy);
+        dump.over_time.extend(self.connects.findings());
         let queues = self.queues.findings(dump, &polls);
         dump.over_time.extend(queues);
         let explained = |found: &Finding| dump.over_time.iter().any(|wait| explains(wait, found));
@@ -133,6 +148,7 @@ impl History {
         dump.is_followed = true;
         dump.notable = notable(dump);
         dump.notable.extend(many_tasks(dump).map(|many| worth_a_look(many.to_string())));
+        dump.notable.extend(self.connects.notable().into_iter().map(worth_a_look));
         dump.notable.extend(self.silences.notable().into_iter().map(worth_a_look));
     }
 
@@ -167,11 +183,15 @@ impl History {
     /// Looks at what the workers do: some loads for each, and the stacks of slow polls. Returns whether
     /// [`ask`](Self::ask) should follow.
     pub(super) fn glance(&mut self, now: Instant, handle: &Handle) -> bool {
-        let seen = handle.polls().into_iter().map(|(polls, task)| Seen { polls, task });
-        self.storms.look(now, &seen.collect::<Vec<_>>());
+        self.storms.look(now, &workers(handle));
         self.blocked.look(now, handle);
         self.slow.look(now, handle);
         self.storms.has_suspects()
+    }
+
+    /// Whether a thread that is no worker is in a poll of which the next glances tell whether it lasts long.
+    pub(super) fn is_in_young_poll(&self, now: Instant, handle: &Handle) -> bool {
+        self.blocked.is_in_young_poll(now, handle.slow_after())
     }
 
     /// Asks whether tasks that are polled all the time wait now: goes through all tasks.
@@ -183,6 +203,10 @@ impl History {
         let found = found.collect();
         self.storms.ask(found);
     }
+}
+
+fn workers(handle: &Handle) -> Vec<Seen> {
+    handle.polls().into_iter().map(|(polls, task)| Seen { polls, task }).collect()
 }
 
 /// The waiting tasks that become more.

@@ -48,7 +48,7 @@ pub(super) fn program() -> &'static str {
 
 impl Finding {
     /// All kinds there are.
-    pub(super) const KINDS: [&str; 21] = [
+    pub(super) const KINDS: [&str; 22] = [
         "all_workers_blocked",
         "blocked_worker",
         "pool_full",
@@ -70,6 +70,7 @@ impl Finding {
         "growing_memory",
         "closed_peers",
         "full_connection",
+        "failed_connects",
     ];
 
     pub(super) fn kind(&self) -> &'static str {
@@ -95,6 +96,7 @@ impl Finding {
             Self::GrowingMemory { .. } => 18,
             Self::ClosedPeers { .. } => 19,
             Self::FullConnection { .. } => 20,
+            Self::FailedConnects { .. } => 21,
         }]
     }
 }

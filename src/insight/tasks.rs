@@ -13,8 +13,8 @@ impl Handle {
     ///
     /// Those are the tasks that wait, those that have waited and are in a queue, and those that are being
     /// polled, also those of a [`LocalSet`](crate::task::LocalSet) or a
-    /// [`LocalExecutor`](crate::task::LocalExecutor) that the program has made in the runtime since
-    /// there is a [page](super::serve). Two kinds are
+    /// [`LocalExecutor`](crate::task::LocalExecutor) that the program has made in the runtime, or has begun
+    /// to run in it, since there is a [page](super::serve). Two kinds are
     /// left out. Tasks in a queue that have never waited are only counted: see
     /// [`num_alive_tasks`](crate::runtime::RuntimeMetrics::num_alive_tasks). Blocking work is in the
     /// [dump](Handle::dump).

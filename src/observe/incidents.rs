@@ -1,5 +1,5 @@
 //! What goes wrong in a runtime, told at once to those that listen: the panic of a task, and a slow poll.
-//! Panics are counted, too, by the place of the spawn.
+//! Panics are counted, too, by the place of the spawn. So are attempts to connect, most of which go well.
 //!
 //! A panic is told of on the thread of the panic, and a slow poll on the driver thread. Neither may be kept
 //! from its work, so a listener takes a note and leaves the rest to a thread of its own.
@@ -7,6 +7,7 @@
 use super::slow_poll::SlowPoll;
 use crate::engine::sync_shim::{Arc, Mutex, clock};
 use crate::engine::task::RunningTask;
+use std::io;
 use std::time::Instant;
 
 /// Its functions are called under a lock that each of them shares, and while a panic unwinds: they are short,
@@ -25,9 +26,10 @@ pub(crate) trait Listener: Send + Sync {
 pub(crate) struct Incidents {
     listeners: Mutex<Vec<Arc<dyn Listener>>>,
     panics: Mutex<Vec<Panics>>,
+    connects: Mutex<Vec<Connects>>,
 }
 
-/// The most places whose panics are counted.
+/// The most places whose panics, or attempts to connect, are counted.
 const PLACES: usize = 64;
 
 /// The panics of the tasks of one place.
@@ -39,9 +41,51 @@ pub(crate) struct Panics {
     pub(crate) count: u64,
 }
 
+/// The attempts to connect of the tasks of one place, counted while something looks at the process.
+#[derive(Debug, Clone)]
+pub(crate) struct Connects {
+    /// The last one.
+    pub(crate) task: RunningTask,
+    pub(crate) made: u64,
+    pub(crate) failed: u64,
+    /// The last one.
+    pub(crate) error: String,
+}
+
 impl Incidents {
     pub(super) fn new() -> Arc<Self> {
-        Arc::new(Self { listeners: Mutex::new(Vec::new()), panics: Mutex::new(Vec::new()) })
+        Arc::new(Self {
+            listeners: Mutex::new(Vec::new()),
+            panics: Mutex::new(Vec::new()),
+            connects: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// The attempts to connect, by the place of the spawn.
+    pub(crate) fn connects(&self) -> Vec<Connects> {
+        self.connects.lock().clone()
+    }
+
+    /// The task has made a connection, or has failed to.
+    pub(crate) fn connected(&self, task: RunningTask, result: Result<(), &io::Error>) {
+        let mut connects = self.connects.lock();
+        let same = |known: &Connects| known.task.spawned_at() == task.spawned_at();
+        let place = connects.iter().position(same).unwrap_or(connects.len());
+        if place == connects.len() {
+            if place == PLACES {
+                return;
+            }
+            connects.push(Connects { task, made: 0, failed: 0, error: String::new() });
+        }
+        let counted = &mut connects[place];
+        counted.task = task;
+        match result {
+            Ok(()) => counted.made += 1,
+            Err(error) => {
+                counted.failed += 1;
+                counted.error = error.to_string();
+            }
+        }
     }
 
     /// The panics, by the place of the spawn.

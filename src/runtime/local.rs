@@ -88,7 +88,7 @@ pub struct LocalExecutor<'a> {
     /// How often tasks that have yielded run again before the next look at the driver. Nothing but them has
     /// run for a while if it is more than 0: the longer, the less the driver is likely to have anything.
     again: Cell<usize>,
-    /// Among those that the program has made in a runtime: see `watched.rs`.
+    /// Those that look at a runtime find it, as the runtime's own or in the list of `watched.rs`.
     is_listed: Cell<bool>,
     /// Invariant in `'a`, and on one thread: see the header.
     tasks: PhantomData<(Cell<&'a ()>, Rc<()>)>,
@@ -98,6 +98,7 @@ impl<'a> LocalExecutor<'a> {
     /// Returns an executor without tasks.
     pub fn new() -> Self {
         let executor = Self::of_runtime();
+        executor.is_listed.set(false);
         executor.list();
         executor
     }
@@ -108,7 +109,8 @@ impl<'a> LocalExecutor<'a> {
         Self::of(Arc::new(LocalShared::new()))
     }
 
-    /// Shows the executor to those that look at the current runtime.
+    /// Shows the executor to those that look at the current runtime, unless it has been shown. One that was made
+    /// outside of a runtime is shown when it runs in one.
     fn list(&self) {
         if !self.is_listed.get() {
             let is_listed = LISTED_BY.get().is_some_and(|by| (by.list)(&self.shared));
@@ -122,7 +124,7 @@ impl<'a> LocalExecutor<'a> {
             waiting: Cell::new(0),
             is_lent: true,
             again: Cell::new(0),
-            is_listed: Cell::new(false),
+            is_listed: Cell::new(true),
             tasks: PhantomData,
         }
     }
@@ -256,6 +258,7 @@ impl<'a> LocalExecutor<'a> {
     /// assert_eq!(count.get(), 3);
     /// ```
     pub async fn run_until_completion(&self) {
+        self.list();
         let visit = pin!(Visit::new(self.home()));
         let waits = Waits::begin(self);
         poll_fn(|cx| {

@@ -1,4 +1,5 @@
-//! Finds the runtime of a task that has panicked, and of an executor that the program makes.
+//! Finds the runtime of a task that has panicked or has tried to connect, and of an executor that the program
+//! makes.
 //!
 //! It is the one that the thread has entered: workers, blocking and pinned threads have, and what they run is
 //! the runtime's. So no task has a field for it.
@@ -9,7 +10,10 @@ use super::{Handle, watched};
 use crate::engine::scheduler::report_panic;
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::{RunningTask, join_error};
+use crate::engine::task::{current, waker::place_of_poll};
 use crate::observe::incidents::Incidents;
+use std::io;
+use std::sync::OnceLock;
 
 impl Handle {
     pub(crate) fn incidents(&self) -> &Arc<Incidents> {
@@ -25,6 +29,27 @@ pub(crate) fn follow_panics() {
 /// From now on the executors that the program makes are those of the runtime that they are made in.
 pub(crate) fn follow_executors() {
     list_by(ListedBy { list: list_executor, forget: watched::forget_executor });
+}
+
+/// Set once. It is std's, as no model has one that lives in a static.
+static ARE_CONNECTS_COUNTED: OnceLock<()> = OnceLock::new();
+
+/// From now on the attempts of tasks to connect are counted.
+#[allow(dead_code, reason = "only insight counts them")]
+pub(crate) fn follow_connects() {
+    ARE_CONNECTS_COUNTED.get_or_init(|| ());
+}
+
+/// The task that this thread polls has made a connection, or has failed to.
+#[doc(hidden)]
+pub fn connected<T>(result: &io::Result<T>) {
+    if ARE_CONNECTS_COUNTED.get().is_none() {
+        return;
+    }
+    let task = current::id().zip(place_of_poll()).map(|(id, place)| RunningTask::new(id, place));
+    if let (Some(task), Ok(handle)) = (task, Handle::try_current()) {
+        handle.incidents().connected(task, result.as_ref().map(|_| ()));
+    }
 }
 
 fn list_executor(shared: &Arc<LocalShared>) -> bool {

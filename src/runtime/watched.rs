@@ -204,7 +204,7 @@ pub(super) fn forget_executor(shared: &Arc<LocalShared>) {
     drop((executors, gone));
 }
 
-/// The local executors that the program has made in that runtime.
+/// The local executors that the program has made, or has begun to run, in that runtime.
 pub(crate) fn executors_of(runtime: Id) -> Vec<Arc<LocalShared>> {
     let executors = EXECUTORS.lock();
     let of = executors.iter().filter(|(id, _)| *id == runtime);

@@ -191,6 +191,14 @@ impl BlockedThreads {
         }
     }
 
+    /// Whether a thread was in a poll at the last look that is not told yet, because it has not been seen for as
+    /// long as `slow`.
+    pub(in crate::insight) fn is_in_young_poll(&self, now: Instant, slow: Duration) -> bool {
+        let is_young = |stay: &Stay| now.saturating_duration_since(stay.since) < slow;
+        let is_poll = |key: &Key| matches!(key, Key::Root(_) | Key::Executor(_));
+        self.stays.iter().any(|(key, stay)| is_poll(key) && is_young(stay))
+    }
+
     /// What the last look has shown, the longest first.
     pub(in crate::insight) fn findings(&self, now: Instant, handle: &Handle) -> Vec<Finding> {
         let slow = handle.slow_after();

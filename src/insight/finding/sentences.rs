@@ -23,6 +23,7 @@ impl fmt::Display for Finding {
             | Self::GrowingMemory { .. }
             | Self::ClosedPeers { .. }
             | Self::BusyTask { .. }
+            | Self::FailedConnects { .. }
             | Self::SilentPeer { .. }
             | Self::FullConnection { .. } => self.fmt_suspicion(f),
             Self::AllWorkersBlocked { .. }
@@ -194,6 +195,14 @@ impl Finding {
                 Place(spawned_at),
                 before / 1_000_000,
                 bytes / 1_000_000,
+                duration.as_secs()
+            ),
+            Self::FailedConnects { spawned_at, failed, duration, error } => write!(
+                f,
+                "tasks spawned at {} have failed to connect {failed} times in the last {} s, and hardly ever \
+                 succeeded, the last time by: {error}; let them wait longer after each failure, and look at \
+                 what they connect to",
+                Place(spawned_at),
                 duration.as_secs()
             ),
             Self::BusyTask { task, name, polls_per_second } => write!(

@@ -8,6 +8,9 @@
 //!
 //! What remains is a task that always has more to do than it can, and yields again and again. It looks the
 //! same from the outside, and so the finding is a suspicion.
+//!
+//! While nothing is shown, one look in some seconds tells whether a worker begins so many polls that one task
+//! may have [`MANY_POLLS`] of them. Only then are looks in quick succession worth their time.
 
 use super::Finding;
 use crate::engine::task::{RunningTask, TaskId};
@@ -28,6 +31,9 @@ const SHORTEST: Duration = Duration::from_secs(1);
 /// The fewest different polls of a task that the looks have to meet.
 const FEWEST_MET: u64 = 5;
 
+/// For how long looks in quick succession should go on: until a suspect has been asked about often enough.
+pub(in crate::insight) const CLOSE_LOOKS: Duration = Duration::from_millis(2500);
+
 /// How many times in a row a suspect has to be hot before it is named.
 const WAITS_ASKED: u32 = 32;
 
@@ -45,6 +51,10 @@ pub(in crate::insight) struct Storms {
     /// By worker. The oldest look first.
     looks: Vec<VecDeque<(Instant, Seen)>>,
     suspects: HashMap<TaskId, Suspect>,
+    /// As of the last looks that covered enough time.
+    busy_places: Vec<(&'static Location<'static>, u32)>,
+    /// How many polls each worker had begun, at the last look in passing.
+    passing: Option<(Instant, Vec<u64>)>,
 }
 
 struct Suspect {
@@ -66,6 +76,11 @@ impl Storms {
                 looks.pop_front();
             }
         }
+        // What was found before stands until there is enough to judge by.
+        if !self.looks.iter().any(covers_enough) {
+            return;
+        }
+        self.busy_places = self.places();
         let mut busy: HashMap<TaskId, (RunningTask, u64)> = HashMap::new();
         for (task, polls) in self.looks.iter().flat_map(often_polled) {
             busy.entry(task.id()).or_insert((task, 0)).1 += polls;
@@ -76,6 +91,23 @@ impl Storms {
             let new = || Suspect { task, name: None, polls_per_second, hot: 0 };
             self.suspects.entry(id).or_insert_with(new).polls_per_second = polls_per_second;
         }
+    }
+
+    /// Takes a look of which the last one was seconds ago. Returns whether a worker has begun so many polls since
+    /// then that one task may be polled all the time. If not, what was found before has ended.
+    pub(in crate::insight) fn look_in_passing(&mut self, at: Instant, workers: &[Seen]) -> bool {
+        let polls: Vec<u64> = workers.iter().map(|seen| seen.polls).collect();
+        let before = self.passing.replace((at, polls.clone()));
+        let Some((since, before)) = before else { return false };
+        let seconds = at.saturating_duration_since(since).as_secs_f64();
+        let is_busy = |(now, before): (&u64, &u64)| {
+            now.saturating_sub(*before) as f64 >= MANY_POLLS as f64 * seconds
+        };
+        let is_busy = polls.iter().zip(&before).any(is_busy);
+        if !is_busy {
+            *self = Self { passing: self.passing.take(), ..Self::default() };
+        }
+        is_busy
     }
 
     /// Whether there are tasks of which [`ask`](Self::ask) wants to know.
@@ -105,11 +137,14 @@ impl Storms {
     /// The places whose tasks the workers polled, with the part of all looks at them in percent. Workers that
     /// polled nothing in this time do not count, such as spare ones.
     pub(in crate::insight) fn busy_places(&self) -> Vec<(&'static Location<'static>, u32)> {
+        self.busy_places.clone()
+    }
+
+    fn places(&self) -> Vec<(&'static Location<'static>, u32)> {
         let (mut places, mut looks) = (HashMap::new(), 0_usize);
         let works = |looks: &&VecDeque<(Instant, Seen)>| match (looks.front(), looks.back()) {
-            (Some((begin, first)), Some((end, last))) => {
-                let is_long = end.saturating_duration_since(*begin) >= SHORTEST;
-                is_long && (last.polls != first.polls || last.task.is_some())
+            (Some((_, first)), Some((_, last))) => {
+                covers_enough(looks) && (last.polls != first.polls || last.task.is_some())
             }
             _ => false,
         };
@@ -137,13 +172,20 @@ impl Storms {
     }
 }
 
+/// Whether one worker's looks cover enough time to judge by.
+fn covers_enough(looks: &VecDeque<(Instant, Seen)>) -> bool {
+    let (begin, end) = (looks.front().map(|look| look.0), looks.back().map(|look| look.0));
+    let time = end.zip(begin).map(|(end, begin)| end.saturating_duration_since(begin));
+    time.is_some_and(|time| time >= SHORTEST)
+}
+
 /// The tasks of one worker's looks, with their polls per second.
 fn often_polled(looks: &VecDeque<(Instant, Seen)>) -> Vec<(RunningTask, u64)> {
     let (Some((begin, first)), Some((end, last))) = (looks.front(), looks.back()) else {
         return Vec::new();
     };
     let time = end.saturating_duration_since(*begin);
-    if time < SHORTEST {
+    if !covers_enough(looks) {
         return Vec::new();
     }
     let per_second = last.polls.saturating_sub(first.polls) as f64 / time.as_secs_f64();
@@ -194,6 +236,19 @@ mod tests {
     }
 
     #[test]
+    fn a_look_in_passing_tells_whether_one_task_may_be_polled_all_the_time() {
+        let (mut storms, begin) = (Storms::default(), Instant::now());
+        let mut look = |seconds, polls: [u64; 2]| {
+            let seen = polls.map(|polls| Seen { polls, task: None });
+            storms.look_in_passing(begin + Duration::from_secs(seconds), &seen)
+        };
+        assert!(!look(0, [1_000_000, 0]), "there is nothing to compare with");
+        assert!(!look(5, [1_000_000 + 5 * MANY_POLLS - 1, 0]));
+        assert!(look(10, [2_000_000, 5 * MANY_POLLS]));
+        assert!(!look(15, [2_000_000, 5 * MANY_POLLS]));
+    }
+
+    #[test]
     fn a_task_that_has_all_polls_and_never_waits_is_named() {
         let spins = task();
         let said = said(1_000, &[Some(spins)], |_| false);
@@ -228,6 +283,26 @@ mod tests {
             [""; 0],
             "many tasks, each polled now and then"
         );
+    }
+
+    #[test]
+    fn what_was_found_stands_until_there_are_enough_looks_or_it_has_ended() {
+        let (mut storms, begin, spins) = (Storms::default(), Instant::now(), task());
+        let at = |millis| begin + Duration::from_millis(millis);
+        let seen = |millis| [Seen { polls: 50 * millis, task: Some(spins) }];
+        assert!(!storms.look_in_passing(at(0), &seen(0)));
+        for millis in (0..=2_000).step_by(20) {
+            storms.look(at(millis), &seen(millis));
+            storms.ask(Vec::new());
+        }
+        assert_eq!((storms.findings().len(), storms.busy_places().len()), (1, 1));
+        // As the first request after a pause finds it.
+        storms.look(at(5_000), &seen(5_000));
+        assert_eq!((storms.findings().len(), storms.busy_places().len()), (1, 1));
+        assert!(storms.look_in_passing(at(5_000), &seen(5_000)));
+        assert_eq!(storms.findings().len(), 1);
+        assert!(!storms.look_in_passing(at(10_000), &seen(5_000)));
+        assert_eq!((storms.findings().len(), storms.busy_places().len()), (0, 0));
     }
 
     #[test]

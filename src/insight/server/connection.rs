@@ -55,7 +55,13 @@ async fn exchange(
 ) -> io::Result<()> {
     let reply = match timeout(HEAD_TIME, read_head(stream)).await {
         Ok(head) => match head? {
-            Head::Complete(head) => page.answer(&head),
+            Head::Complete(head) => {
+                if page.asks_what_is_wrong(&head) {
+                    is_trusted.set(true);
+                    page.prepare().await;
+                }
+                page.answer(&head)
+            }
             Head::TooLarge => Reply::Now(Answer::refusal(Status::HeadTooLarge)),
             Head::Ended => return Ok(()),
         },

@@ -64,6 +64,18 @@ impl Page {
         self.watch.clone().patrol().await;
     }
 
+    /// Whether the request asks what is wrong, and may.
+    pub(super) fn asks_what_is_wrong(&self, head: &[u8]) -> bool {
+        let Ok(request) = Request::parse(head) else { return false };
+        let asks = ["/text", "/json"].contains(&request.path) && self.refuse(&request).is_none();
+        asks && self.access.is_authorized(request.authorization)
+    }
+
+    /// Waits until there is something to answer such a request by, if it is the first one after a pause.
+    pub(super) async fn prepare(&self) {
+        self.watch.begin().await;
+    }
+
     /// The answer to the request whose head is `head`.
     pub(super) fn answer(self: &Rc<Self>, head: &[u8]) -> Reply {
         let request = match Request::parse(head) {

@@ -10,14 +10,19 @@
 //! stops no thread. Without it, the first answer could not tell for how long anything has lasted, and a
 //! person on call often asks once. Such a look takes some 100 ns for each task, a system call for each source
 //! of events, and the system's tables of sockets. It takes no more than one part in [`PATROL_SHARE`] of a
-//! processor.
+//! processor. Glances follow it if a worker begins very many polls.
+//!
+//! Polls that last long on other threads than workers show by glances alone. So the first request after a pause
+//! waits until some have been made: see [`Watch::begin`].
 
 use super::observed::Observed;
 use super::picture::{Album, MAX_AGE, MOST_RUNTIMES, Picture};
 use crate::engine::sync_shim::clock;
+use crate::insight::finding::storms::CLOSE_LOOKS;
 use crate::insight::history::History;
+use crate::insight::memory::memory_by_place;
 use crate::observe::thread_activity::time_of_this_thread;
-use crate::runtime::Id;
+use crate::runtime::{Handle, Id};
 use crate::task::spawn_local;
 use crate::time::{Duration, sleep};
 use std::cell::{Cell, RefCell};
@@ -39,6 +44,11 @@ const SHARE: u32 = 20;
 const PATROL: Duration = Duration::from_secs(5);
 const PATROL_SHARE: u32 = 100;
 
+/// How long the first request waits for glances: more than the usual threshold of a slow poll, and at most, if a
+/// poll is under way at that time. A person does not mind, and a client that allows a second gets its answer.
+const FIRST_GLANCES: Duration = Duration::from_millis(200);
+const MOST_FIRST_GLANCES: Duration = Duration::from_millis(450);
+
 pub(super) struct Watch {
     observed: Arc<Observed>,
     album: RefCell<Album>,
@@ -47,6 +57,8 @@ pub(super) struct Watch {
     /// [`LINGER`], but for tests.
     linger: Duration,
     is_under_way: Cell<bool>,
+    /// When it was put under way.
+    begun: Cell<Instant>,
 }
 
 impl Watch {
@@ -58,6 +70,7 @@ impl Watch {
             asked: Cell::new(clock::now()),
             linger: LINGER,
             is_under_way: Cell::new(false),
+            begun: Cell::new(clock::now()),
         }
     }
 
@@ -65,13 +78,40 @@ impl Watch {
         &self.observed
     }
 
+    /// Puts the watch under way for a request. If it was not, waits until there are some glances to tell of. Other
+    /// requests that come meanwhile do not wait: they would take all the connections that there may be.
+    pub(super) async fn begin(self: &Rc<Self>) {
+        if self.is_under_way.get() {
+            return;
+        }
+        self.go_on();
+        let age = || clock::now().saturating_duration_since(self.begun.get());
+        while age() < FIRST_GLANCES || (age() < MOST_FIRST_GLANCES && self.sees_young_poll()) {
+            sleep(GLANCES).await;
+        }
+    }
+
     /// A picture for a request, which keeps the watch under way.
     pub(super) fn picture(self: &Rc<Self>) -> Rc<Picture> {
+        self.go_on();
+        self.look()
+    }
+
+    fn go_on(self: &Rc<Self>) {
         self.asked.set(clock::now());
         if !self.is_under_way.replace(true) {
+            self.begun.set(clock::now());
             drop(spawn_local(self.clone().run()));
         }
-        self.look()
+    }
+
+    fn sees_young_poll(&self) -> bool {
+        let histories = self.histories.borrow();
+        let is_young = |handle: &Handle| {
+            let history = histories.get(&handle.id());
+            history.is_some_and(|history| history.is_in_young_poll(clock::now(), handle))
+        };
+        self.observed.living().0.iter().any(is_young)
     }
 
     /// A picture for a request that only wants numbers.
@@ -113,8 +153,8 @@ impl Watch {
     pub(super) async fn patrol(self: Rc<Self>) {
         loop {
             let (begun, at) = (time_of_this_thread(), clock::now());
-            if !self.is_under_way.get() {
-                self.look_in_passing();
+            if !self.is_under_way.get() && self.look_in_passing() {
+                self.look_closely().await;
             }
             // Not by the clock, if the system says more: a thread that waits for a processor takes nothing
             // from the program.
@@ -125,15 +165,33 @@ impl Watch {
         }
     }
 
-    fn look_in_passing(&self) {
+    /// Glances for as long as a storm takes to be told, unless a request puts the watch under way.
+    async fn look_closely(&self) {
+        let (end, mut next_walk) = (clock::now() + CLOSE_LOOKS, clock::now());
+        while clock::now() < end && !self.is_under_way.get() {
+            sleep(GLANCES).await;
+            let begun = clock::now();
+            if self.glance(begun >= next_walk) {
+                next_walk = resume(begun);
+            }
+        }
+    }
+
+    /// Returns whether glances should follow.
+    fn look_in_passing(&self) -> bool {
         let (living, _) = self.observed.living();
         let shown = &living[..living.len().min(MOST_RUNTIMES)];
+        let memory = memory_by_place();
+        let mut is_busy = false;
         let mut histories = self.histories.borrow_mut();
         histories.retain(|id, _| shown.iter().any(|handle| handle.id() == *id));
-        for handle in shown {
+        for (index, handle) in shown.iter().enumerate() {
             let history = histories.entry(handle.id()).or_insert_with(|| History::of(handle));
-            history.patrol(clock::now(), handle);
+            // It is that of the process: see `Picture::take`.
+            let memory = (index == 0).then_some(&memory[..]);
+            is_busy |= history.patrol(clock::now(), handle, memory);
         }
+        is_busy
     }
 
     /// Glances at all runtimes; returns whether that went through all tasks, which it may do if `may_walk`.
@@ -141,9 +199,9 @@ impl Watch {
         let (living, _) = self.observed.living();
         let mut has_walked = false;
         let mut histories = self.histories.borrow_mut();
-        for handle in living {
-            // Runtimes that the pictures do not show have none.
-            let Some(history) = histories.get_mut(&handle.id()) else { continue };
+        // Those that the pictures show.
+        for handle in living.into_iter().take(MOST_RUNTIMES) {
+            let history = histories.entry(handle.id()).or_insert_with(|| History::of(&handle));
             if history.glance(clock::now(), &handle) && may_walk {
                 history.ask(&handle);
                 has_walked = true;

@@ -5,6 +5,7 @@ use crate::engine::driver::Driver;
 use crate::engine::sync_shim::Arc;
 use crate::io::{current_driver, driver_for};
 use crate::net::system;
+use crate::runtime::panics::connected;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -119,7 +120,9 @@ impl TcpSocket {
                 _ => {}
             }
             let stream = mio::net::TcpStream::from_std(self.inner.into());
-            TcpStream::established(&driver, stream).await
+            let result = TcpStream::established(&driver, stream).await;
+            connected(&result);
+            result
         }
     }
 

@@ -7,6 +7,7 @@ use crate::engine::task::budget;
 use crate::io::{Async, Interest, driver_for};
 use crate::net::address::{ToSocketAddrs, first_success};
 use crate::net::{TCP_STREAM, system};
+use crate::runtime::panics::connected;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -118,7 +119,9 @@ impl TcpStream {
             let connect = |address| async move {
                 Self::established(driver, mio::net::TcpStream::connect(address)?).await
             };
-            first_success(target, connect).await
+            let result = first_success(target, connect).await;
+            connected(&result);
+            result
         }
     }
 

@@ -48,7 +48,10 @@ impl<F: Future> Future for Run<'_, '_, F> {
         // What others have sent comes before what the root spawns.
         visit.begin();
         let polled = if TASKS.is_noted() {
-            let root = root.get_or_insert_with(Root::new);
+            let root = root.get_or_insert_with(|| {
+                executor.list();
+                Root::new()
+            });
             if root.is_woken() {
                 executor.home().note_news();
             }

@@ -3,10 +3,11 @@
 use super::requests::body;
 use crate::support::guard::{guarded, until, workers};
 use liten::insight::{Builder, Server};
+use liten::net::TcpStream;
 use liten::runtime::{Handle, LocalRuntime, Runtime};
 use liten::sync::{Mutex, RwLock, Semaphore, oneshot};
 use liten::task::{LocalSet, block_in_place, spawn_local};
-use liten::time::{Duration, sleep};
+use liten::time::{Duration, sleep, timeout};
 use std::cell::Cell;
 use std::future::pending;
 use std::rc::Rc;
@@ -68,6 +69,31 @@ fn a_task_that_blocks_a_local_runtime_is_named_and_not_its_root() {
     });
 }
 
+/// A person who asks once is told, too.
+#[test]
+fn the_first_answer_names_a_future_of_block_on_that_computes() {
+    guarded(|| {
+        let runtime = workers(1);
+        let page = page_of(runtime.handle());
+        let ((release, held), (tell, told)) = (mpsc::channel::<()>(), mpsc::channel());
+        let handle = runtime.handle().clone();
+        let line = line!() + 2;
+        let thread = thread::spawn(move || {
+            handle.block_on(async {
+                tell.send(()).unwrap();
+                _ = held.recv();
+            });
+        });
+        told.recv().unwrap();
+        let said = said(&page);
+        let is_told =
+            |said: &String| said.contains("the future of block_on at ") && said.contains(&at(line));
+        assert!(said.iter().any(is_told), "{said:?}");
+        drop(release);
+        thread.join().unwrap();
+    });
+}
+
 #[test]
 fn tasks_that_panic_are_counted_by_place_and_no_slow_poll_advises_on_them() {
     guarded(|| {
@@ -101,6 +127,29 @@ fn tasks_of_a_local_set_are_listed() {
             drop(set);
             assert!(!listed(&Handle::current()));
         });
+    });
+}
+
+#[test]
+fn tasks_of_a_local_set_that_was_made_outside_are_listed_when_it_runs() {
+    guarded(|| {
+        let runtime = workers(1);
+        let _page = page_of(runtime.handle());
+        for runs_to_its_end in [false, true] {
+            let mut set = LocalSet::new();
+            let task = set.spawn_local(pending::<()>());
+            let listed = || runtime.handle().tasks().filter(|seen| seen.id() == task.id()).count();
+            assert_eq!(listed(), 0);
+            if runs_to_its_end {
+                let few = timeout(Duration::from_millis(1), &mut set);
+                assert!(runtime.block_on(few).is_err());
+            } else {
+                runtime.block_on(set.run_until(liten::task::yield_now()));
+            }
+            assert_eq!(listed(), 1);
+            drop(set);
+            assert_eq!(listed(), 0);
+        }
     });
 }
 
@@ -144,13 +193,27 @@ fn forget_permits(runtime: &Runtime) {
     drop(runtime.spawn(async move { drop(limit.acquire().await) }));
 }
 
+/// Connects again and again to a port on which nothing listens. Returns the line of the spawn.
+fn connect_in_vain(runtime: &Runtime) -> u32 {
+    let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = socket.local_addr().unwrap();
+    drop(socket);
+    let place = line!() + 1;
+    drop(runtime.spawn(async move {
+        while TcpStream::connect(address).await.is_err() {
+            sleep(Duration::from_millis(20)).await;
+        }
+    }));
+    place
+}
+
 /// What is told after ten seconds, at once for all.
 #[test]
 fn what_tasks_have_waited_for_long_is_told_with_its_end() {
     guarded(|| {
         let runtime = workers(2);
         let page = page_of(runtime.handle());
-        let holder = hold_for_an_hour(&runtime);
+        let (holder, connects) = (hold_for_an_hour(&runtime), connect_in_vain(&runtime));
         read_twice(&runtime);
         forget_permits(&runtime);
         let (release, held) = mpsc::channel::<()>();
@@ -189,6 +252,7 @@ fn what_tasks_have_waited_for_long_is_told_with_its_end() {
             &page,
             &["1 task waits for a Semaphore (#", "2 permits are out, 2 of them forg"],
         );
+        until_said(&page, &[&at(connects), " have failed to connect ", "refused"]);
         until_said(&page, &[", has blocked worker ", " in place for "]);
         until_said(
             &page,

@@ -69,6 +69,19 @@ const EDITS: &[Edit] = &[
             }
             let stream = TcpStream::new(sys)?;",
     },
+    // What a page says of tasks that fail to connect.
+    Edit {
+        path: "src/net/tcp/stream.rs",
+        from: "pub(crate) async fn connect_mio(sys: mio::net::TcpStream) -> io::Result<TcpStream> {",
+        to: None,
+        with: "pub(crate) async fn connect_mio(sys: mio::net::TcpStream) -> io::Result<TcpStream> {
+            let result = TcpStream::connect_uncounted(sys).await;
+            liten::io::connected(&result);
+            result
+        }
+
+        async fn connect_uncounted(sys: mio::net::TcpStream) -> io::Result<TcpStream> {",
+    },
     // A listener whose queue is full has no event that tells when there is room: the connection is tried
     // again.
     Edit {

@@ -17,12 +17,12 @@ use super::finding::silences::{Reader, Silences};
 use super::finding::storms::{Seen, Storms};
 use super::finding::{Finding, many_tasks};
 use super::memory::PlaceMemory;
-use super::notable::{notable, worth_a_look};
+use super::notable::{notable, what_most_wait_for, worth_a_look};
 use super::slow_stacks::SlowStacks;
 use super::socket_info::{Quiet, SocketInfo};
 use super::task_info::TaskInfo;
 use super::task_state::TaskState;
-use super::wait::{Wait, WaitPlace};
+use super::wait::Wait;
 use super::waits::WRITABLE;
 use crate::engine::task::TaskId;
 use crate::runtime::Handle;
@@ -258,22 +258,9 @@ fn explains(wait: &Finding, growth: &Finding) -> bool {
 }
 
 fn say_what_they_wait_for(dump: &Dump, growth: &mut Finding) {
-    let (mut sorts, mut all): (HashMap<String, usize>, usize) = (HashMap::new(), 0);
-    for task in grown(dump, growth) {
-        all += 1;
-        if let Some(wait) = task.waits().first() {
-            let place = wait.place();
-            let with_place =
-                (place != WaitPlace::Unknown).then(|| format!("{}{place}", wait.sort()));
-            for said in [Some(wait.sort()), with_place].into_iter().flatten() {
-                *sorts.entry(said).or_default() += 1;
-            }
-        }
-    }
+    let most = what_most_wait_for(grown(dump, growth));
     let Finding::GrowingTasks { wait_for, .. } = growth else { return };
-    // If that is true of most of them, with the place.
-    let most = sorts.into_iter().filter(|(_, count)| 2 * count > all);
-    *wait_for = most.max_by_key(|(sort, count)| (sort.len(), *count)).map(|(sort, _)| sort);
+    *wait_for = most;
 }
 
 /// The tasks that wait to read from a connection that the program has opened, and for nothing else.

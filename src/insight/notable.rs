@@ -140,9 +140,35 @@ fn busy(dump: &Dump) -> Vec<String> {
     let mut places: Vec<_> = places.filter(|(place, _)| !is_told(*place)).collect();
     places.sort_by_key(|(place, percent)| (Reverse(*percent), *place));
     let sentence = |(place, percent): &&(&'static Location<'static>, u32)| {
-        format!("tasks spawned at {} take some {percent} % of the workers' time", Place(place))
+        let mut said =
+            format!("tasks spawned at {} take some {percent} % of the workers' time", Place(place));
+        let tasks = dump.tasks().iter().filter(|task| task.spawned_at() == *place);
+        let waiting = tasks.clone().filter(|task| task.state() == TaskState::Waiting);
+        if let Some(what) = what_most_wait_for(waiting).filter(|_| tasks.count() > 1) {
+            said.push_str(&format!("; in between they wait for {what}"));
+        }
+        said
     };
     places.iter().map(sentence).map(worth_a_look).collect()
+}
+
+/// What more than half of these tasks wait for: "a timer", or "a Notify awaited at src/main.rs:7:9".
+pub(super) fn what_most_wait_for<'a>(tasks: impl Iterator<Item = &'a TaskInfo>) -> Option<String> {
+    let (mut sorts, mut all): (HashMap<String, usize>, usize) = (HashMap::new(), 0);
+    for task in tasks {
+        all += 1;
+        if let Some(wait) = task.waits().first() {
+            let place = wait.place();
+            let with_place =
+                (place != WaitPlace::Unknown).then(|| format!("{}{place}", wait.sort()));
+            for said in [Some(wait.sort()), with_place].into_iter().flatten() {
+                *sorts.entry(said).or_default() += 1;
+            }
+        }
+    }
+    // If that is true of most of them, with the place.
+    let most = sorts.into_iter().filter(|(_, count)| 2 * count > all);
+    most.max_by_key(|(sort, count)| (sort.len(), *count)).map(|(sort, _)| sort)
 }
 
 /// Blocking work that has lasted for long, by its place. Some programs have such work all the time.

@@ -22,7 +22,7 @@ use std::task::{Context, Poll};
 
 /// The records of all threads. In a forked child these locks may be lost. Then nothing is listed.
 static RECORDS: StaticMutex<Vec<std::sync::Arc<Record>>> = StaticMutex::new(Vec::new());
-static EXECUTORS: StaticMutex<Vec<(Id, Arc<LocalShared>)>> = StaticMutex::new(Vec::new());
+static EXECUTORS: StaticMutex<Vec<Listed>> = StaticMutex::new(Vec::new());
 
 static NUMBERS: AtomicU64 = AtomicU64::new(0);
 
@@ -189,17 +189,25 @@ pub(crate) fn roots_of(runtime: Id) -> Vec<Root> {
     roots.collect()
 }
 
-/// Enters an executor as one of that runtime.
+/// A local executor that the program has made.
+struct Listed {
+    runtime: Id,
+    /// The system's number of the thread on which it stays.
+    thread: u32,
+    shared: Arc<LocalShared>,
+}
+
+/// Enters an executor of this thread as one of that runtime.
 pub(super) fn list_executor(runtime: Id, shared: &Arc<LocalShared>) {
     if let Some(mut executors) = lock_unless_lost(|| EXECUTORS.try_lock()) {
-        executors.push((runtime, shared.clone()));
+        executors.push(Listed { runtime, thread: thread_number(), shared: shared.clone() });
     }
 }
 
 /// The executor ends. Called before its tasks are dropped.
 pub(super) fn forget_executor(shared: &Arc<LocalShared>) {
     let Some(mut executors) = lock_unless_lost(|| EXECUTORS.try_lock()) else { return };
-    let place = executors.iter().position(|(_, other)| Arc::ptr_eq(other, shared));
+    let place = executors.iter().position(|other| Arc::ptr_eq(&other.shared, shared));
     let gone = place.map(|place| executors.swap_remove(place));
     drop((executors, gone));
 }
@@ -207,8 +215,15 @@ pub(super) fn forget_executor(shared: &Arc<LocalShared>) {
 /// The local executors that the program has made, or has begun to run, in that runtime.
 pub(crate) fn executors_of(runtime: Id) -> Vec<Arc<LocalShared>> {
     let executors = EXECUTORS.lock();
-    let of = executors.iter().filter(|(id, _)| *id == runtime);
-    of.map(|(_, shared)| shared.clone()).collect()
+    let of = executors.iter().filter(|listed| listed.runtime == runtime);
+    of.map(|listed| listed.shared.clone()).collect()
+}
+
+/// The thread of an executor that the program has made.
+pub(crate) fn thread_of(shared: &Arc<LocalShared>) -> Option<u32> {
+    let executors = EXECUTORS.lock();
+    let listed = executors.iter().find(|listed| Arc::ptr_eq(&listed.shared, shared));
+    listed.map(|listed| listed.thread)
 }
 
 #[cfg(all(test, feature = "insight", not(any(liten_loom, liten_shuttle))))]

@@ -14,7 +14,7 @@ use crate::insight::slow_poll_info::advice;
 use crate::insight::thread_stack::ThreadStacks;
 use crate::observe::thread_activity::{self, ThreadUse};
 use crate::runtime::local::LocalShared;
-use crate::runtime::watched::{Root, roots_of};
+use crate::runtime::watched::{Root, roots_of, thread_of};
 use crate::runtime::{Handle, ThreadActivity};
 use crate::short::{Place, counted};
 use std::collections::HashMap;
@@ -168,8 +168,8 @@ impl BlockedThreads {
             self.stays.insert(key, stay);
         };
         let roots = roots_of(handle.id());
-        // With workers there may be executors on threads that are in no `block_on`.
-        let thread = if handle.scheduler().is_none() { only_thread(&roots) } else { None };
+        // A runtime without workers runs its own executor on the thread that is in `block_on`.
+        let only = if handle.scheduler().is_none() { only_thread(&roots) } else { None };
         for root in &roots {
             if let Some(poll) = root.poll {
                 stays(Key::Root(root.number), poll, Some(root.thread));
@@ -178,7 +178,10 @@ impl BlockedThreads {
         for executor in handle.executors() {
             let address = Arc::as_ptr(&executor).addr();
             match executor.running_task() {
-                Some(_) => stays(Key::Executor(address), executor.polls(), thread),
+                Some(_) => {
+                    let thread = thread_of(&executor).or(only);
+                    stays(Key::Executor(address), executor.polls(), thread);
+                }
                 None if executor.queued_tasks() != [0, 0] => {
                     stays(Key::Unpolled(address), executor.polls(), None);
                 }

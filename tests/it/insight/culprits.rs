@@ -69,6 +69,27 @@ fn a_task_that_blocks_a_local_runtime_is_named_and_not_its_root() {
     });
 }
 
+/// Its thread is known, also beside workers: so what it does is told, too.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_task_that_blocks_the_thread_of_a_local_set_is_named_with_what_the_thread_does() {
+    guarded(|| {
+        let runtime = workers(1);
+        let page = page_of(runtime.handle());
+        let (release, held) = mpsc::channel::<()>();
+        let handle = runtime.handle().clone();
+        let line = line!() + 3;
+        let thread = thread::spawn(move || {
+            let set = LocalSet::new();
+            let blocks = set.spawn_local(async move { _ = held.recv() });
+            handle.block_on(set.run_until(blocks)).unwrap();
+        });
+        until_said(&page, &[&at(line), ", has kept the thread of its executor ", "call futex"]);
+        drop(release);
+        thread.join().unwrap();
+    });
+}
+
 /// A person who asks once is told, too.
 #[test]
 fn the_first_answer_names_a_future_of_block_on_that_computes() {

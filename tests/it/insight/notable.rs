@@ -6,7 +6,7 @@ use crate::support::guard::{guarded, until, workers};
 use liten::io::{AsyncReadExt, AsyncWriteExt};
 use liten::net::{TcpListener, TcpStream};
 use liten::runtime::Runtime;
-use liten::sync::{Notify, mpsc};
+use liten::sync::{Notify, mpsc, watch};
 use std::future::{Future, pending};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -52,6 +52,31 @@ fn tasks_that_have_waited_for_long_are_what_to_look_at_without_a_finding() {
         until(|| body(&page, "/text").matches(one).count() == 2);
         let sentence = &json(&page)["runtimes"][0]["look_at"][0]["text"];
         assert!(sentence.as_str().unwrap().starts_with(&expected), "{sentence}");
+    });
+}
+
+/// Each change wakes all of them, and each of them looks whether it is its own.
+#[test]
+fn tasks_that_take_the_workers_time_are_told_with_what_they_wait_for_in_between() {
+    guarded(|| {
+        let runtime = workers(1);
+        let (page, (feed, changes)) = (page_of(runtime.handle()), watch::channel(0));
+        let line = line!() + 3;
+        for _ in 0..500 {
+            let mut changes = changes.clone();
+            runtime.spawn(async move { while changes.changed().await.is_ok() {} });
+        }
+        runtime.spawn(async move {
+            while feed.send(0).is_ok() {
+                liten::task::yield_now().await;
+            }
+        });
+        let place = format!("worth a look: tasks spawned at {}:{line}:", file!());
+        let cause = "of the workers' time; in between they wait for a watch channel awaited at ";
+        until(|| {
+            let text = body(&page, "/text");
+            text.lines().any(|line| line.starts_with(&place) && line.contains(cause))
+        });
     });
 }
 

@@ -229,8 +229,9 @@ pub enum Finding {
         /// How often it has been polled per second, about.
         polls_per_second: u64,
     },
-    /// The tasks of one place have tried to connect again and again, over TCP or a Unix socket, and nearly none
-    /// has succeeded. Seen by several looks over ten seconds at least, and therefore only on the page.
+    /// The tasks of one place have tried to connect again and again, over TCP or a Unix socket, and none has
+    /// succeeded: perhaps they do not pause in between. Seen by several looks over ten seconds at least, and
+    /// therefore only on the page.
     #[non_exhaustive]
     FailedConnects {
         /// The place from which they were spawned.
@@ -239,7 +240,7 @@ pub enum Finding {
         failed: u64,
         /// The time in which they have.
         duration: Duration,
-        /// What the system has said of the last one.
+        /// What was said of the last one.
         error: String,
     },
     /// A task has waited for ten seconds and more to read from a TCP connection that the program has opened,

@@ -36,7 +36,7 @@ const FEWEST_WITH_TIMERS: usize = 200;
 /// Tasks that wait for a timer for no longer may do something once, after that time.
 const ONCE: Duration = Duration::from_secs(900);
 
-/// The numbers of accepted connections that are kept, one for each look: some for half an hour.
+/// The numbers of accepted connections that are kept: when there are so many, every second one goes.
 const KEPT_COUNTS: usize = 2048;
 
 /// The looks at one runtime, within bounds. All of it is read from the outside, by the thread that looks.
@@ -74,8 +74,8 @@ impl History {
     }
 
     /// Takes a look while nothing is shown, so that the first answer tells for how long tasks have waited,
-    /// and what has become more. It stops no thread. Returns whether glances should follow for
-    /// [`CLOSE_LOOKS`](super::finding::storms::CLOSE_LOOKS).
+    /// and what has become more. It stops no thread. Returns whether [close looks](Self::look_closely) should
+    /// follow for [`CLOSE_LOOKS`](super::finding::storms::CLOSE_LOOKS).
     pub(super) fn patrol(
         &mut self,
         now: Instant,
@@ -153,8 +153,13 @@ impl History {
     }
 
     fn note_accepted(&mut self, now: Instant, connections: usize) {
+        // Growth is judged over the whole time, so the oldest stays.
         if self.accepted.len() == KEPT_COUNTS {
-            self.accepted.pop_front();
+            let mut index = 0;
+            self.accepted.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
         }
         self.accepted.push_back((now, connections));
     }
@@ -186,6 +191,12 @@ impl History {
         self.storms.look(now, &workers(handle));
         self.blocked.look(now, handle);
         self.slow.look(now, handle);
+        self.storms.has_suspects()
+    }
+
+    /// As [`glance`](Self::glance), to find what is polled all the time and nothing else. It stops no thread.
+    pub(super) fn look_closely(&mut self, now: Instant, handle: &Handle) -> bool {
+        self.storms.look(now, &workers(handle));
         self.storms.has_suspects()
     }
 

@@ -142,10 +142,12 @@ fn busy(dump: &Dump) -> Vec<String> {
     let sentence = |(place, percent): &&(&'static Location<'static>, u32)| {
         let mut said =
             format!("tasks spawned at {} take some {percent} % of the workers' time", Place(place));
-        let tasks = dump.tasks().iter().filter(|task| task.spawned_at() == *place);
-        let waiting = tasks.clone().filter(|task| task.state() == TaskState::Waiting);
-        if let Some(what) = what_most_wait_for(waiting).filter(|_| tasks.count() > 1) {
-            said.push_str(&format!("; in between they wait for {what}"));
+        let waiting = dump
+            .tasks()
+            .iter()
+            .filter(|task| task.spawned_at() == *place && task.state() == TaskState::Waiting);
+        if let Some(what) = what_most_wait_for(waiting.clone()).filter(|_| waiting.count() > 1) {
+            said.push_str(&format!("; those that wait now wait for {what}, most of them"));
         }
         said
     };

@@ -17,6 +17,7 @@ use crate::engine::driver::readiness::shutdown_error;
 use crate::engine::driver::timers::TimerEntry;
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::budget;
+use crate::runtime::panics::connected;
 use std::future::Future;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
@@ -36,7 +37,10 @@ pub(crate) async fn patiently<S>(
     loop {
         match connect() {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            result => return result,
+            result => {
+                connected(&result);
+                return result;
+            }
         }
         sleep(driver, pause).await?;
         pause = (2 * pause).min(LONGEST);

@@ -41,10 +41,11 @@ pub(crate) struct Panics {
     pub(crate) count: u64,
 }
 
-/// The attempts to connect of the tasks of one place, counted while something looks at the process.
+/// The attempts to connect of the tasks of one place, counted while something looks at the process, from the first
+/// that has failed.
 #[derive(Debug, Clone)]
 pub(crate) struct Connects {
-    /// The last one.
+    /// The last one that has failed.
     pub(crate) task: RunningTask,
     pub(crate) made: u64,
     pub(crate) failed: u64,
@@ -61,7 +62,7 @@ impl Incidents {
         })
     }
 
-    /// The attempts to connect, by the place of the spawn.
+    /// The attempts to connect, by the place of the spawn, of places with failures.
     pub(crate) fn connects(&self) -> Vec<Connects> {
         self.connects.lock().clone()
     }
@@ -70,21 +71,19 @@ impl Incidents {
     pub(crate) fn connected(&self, task: RunningTask, result: Result<(), &io::Error>) {
         let mut connects = self.connects.lock();
         let same = |known: &Connects| known.task.spawned_at() == task.spawned_at();
-        let place = connects.iter().position(same).unwrap_or(connects.len());
-        if place == connects.len() {
-            if place == PLACES {
-                return;
+        let known = connects.iter().position(same);
+        match (result, known) {
+            (Ok(()), Some(place)) => connects[place].made += 1,
+            (Err(error), Some(place)) => {
+                let failed = connects[place].failed + 1;
+                connects[place] =
+                    Connects { task, failed, error: error.to_string(), ..connects[place] };
             }
-            connects.push(Connects { task, made: 0, failed: 0, error: String::new() });
-        }
-        let counted = &mut connects[place];
-        counted.task = task;
-        match result {
-            Ok(()) => counted.made += 1,
-            Err(error) => {
-                counted.failed += 1;
-                counted.error = error.to_string();
+            // A place is counted from its first failure on, so that those that have none take no room.
+            (Err(error), None) if connects.len() < PLACES => {
+                connects.push(Connects { task, made: 0, failed: 1, error: error.to_string() });
             }
+            (_, None) => {}
         }
     }
 

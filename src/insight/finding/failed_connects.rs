@@ -2,7 +2,9 @@
 
 use super::Finding;
 use crate::observe::incidents::Connects;
+use crate::short::Place;
 use std::collections::VecDeque;
+use std::fmt;
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
@@ -17,8 +19,9 @@ const PERIOD: Duration = Duration::from_secs(1);
 const FEWEST: u64 = 5;
 const MANY_PER_SECOND: u64 = 10;
 
-/// One attempt in this many may succeed. A name may have several addresses, of which one fails each time.
-const SUCCESSES: u64 = 10;
+/// A place whose tasks have not failed for longer is told no more. While no request comes, looks are five seconds
+/// apart.
+const STILL: Duration = Duration::from_secs(12);
 
 /// The looks at one runtime, the oldest first.
 #[derive(Default)]
@@ -48,20 +51,22 @@ impl FailedConnects {
         self.looks.push_back((at, connects));
     }
 
+    /// Places whose tasks have failed for long, have not succeeded meanwhile, and fail still.
     fn failed(&self) -> Vec<Failed<'_>> {
-        let (Some((since, before)), Some((at, now))) = (self.looks.front(), self.looks.back())
-        else {
-            return Vec::new();
-        };
-        let duration = at.saturating_duration_since(*since);
+        let Some((at, now)) = self.looks.back() else { return Vec::new() };
+        let since = |time: Instant| at.saturating_duration_since(time);
         let failed = |now| {
-            let place = |connects: &Connects| connects.task.spawned_at();
-            let before = before.iter().find(|before| place(before) == place(now));
-            let (made, times) = before.map_or((now.made, now.failed), |before| {
-                (now.made - before.made, now.failed - before.failed)
-            });
-            let is_told =
-                duration >= SHORTEST && times >= FEWEST && made.saturating_mul(SUCCESSES) <= times;
+            let looks: Vec<_> =
+                self.looks.iter().map(|look| (look.0, counts_of(now, &look.1))).collect();
+            let in_vain = looks.iter().skip_while(|(_, [made, _])| *made != now.made);
+            let (_, [_, before]) = in_vain.clone().next()?;
+            // From the last look before the first failure of these.
+            let (begin, _) =
+                in_vain.clone().take_while(|(_, [_, failed])| failed == before).last()?;
+            let (last, _) =
+                in_vain.clone().take_while(|(_, [_, failed])| *failed < now.failed).last()?;
+            let (times, duration) = (now.failed - before, since(*begin));
+            let is_told = duration >= SHORTEST && times >= FEWEST && since(*last) <= STILL;
             is_told.then_some(Failed { now, times, duration })
         };
         now.iter().filter_map(failed).collect()
@@ -75,7 +80,7 @@ impl FailedConnects {
     pub(in crate::insight) fn notable(&self) -> Vec<String> {
         let failed = self.failed();
         let rare = failed.iter().filter(|failed| !failed.is_often());
-        rare.map(|failed| failed.finding().to_string()).collect()
+        rare.map(Failed::to_string).collect()
     }
 }
 
@@ -90,6 +95,35 @@ impl Failed<'_> {
         let error = now.error.clone();
         Finding::FailedConnects { spawned_at, failed: *times, duration: *duration, error }
     }
+}
+
+impl fmt::Display for Failed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { now, times, duration } = self;
+        fmt_failed(now.task.spawned_at(), *times, *duration, &now.error, f)
+    }
+}
+
+/// How often a look has it that tasks of that place have connected, and have failed to.
+fn counts_of(place: &Connects, look: &[Connects]) -> [u64; 2] {
+    let same = |other: &&Connects| other.task.spawned_at() == place.task.spawned_at();
+    look.iter().find(same).map_or([0, 0], |counted| [counted.made, counted.failed])
+}
+
+/// Writes what is said of tasks that fail to connect, without advice.
+pub(super) fn fmt_failed(
+    spawned_at: &'static Location<'static>,
+    failed: u64,
+    duration: Duration,
+    error: &str,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let (place, seconds) = (Place(spawned_at), duration.as_secs());
+    write!(
+        f,
+        "tasks spawned at {place} have failed to connect {failed} times in {seconds} s, and have not \
+         succeeded once in that time; the last error: {error}"
+    )
 }
 
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
@@ -115,7 +149,7 @@ mod tests {
     fn a_task_that_tries_again_at_once_is_told_by_its_place() {
         let (told, notable) = said(20, |second| [0, 500 * second]);
         let [sentence] = &told[..] else { panic!("{told:?}") };
-        assert!(sentence.contains("to connect 10000 times in the last 20 s"), "{sentence}");
+        assert!(sentence.contains("to connect 10000 times in 20 s"), "{sentence}");
         assert!(sentence.contains("connection refused"), "{sentence}");
         assert!(notable.is_empty());
     }
@@ -131,7 +165,9 @@ mod tests {
         let none = (Vec::new(), Vec::new());
         assert_eq!(said(9, |second| [0, 500 * second]), none);
         assert_eq!(said(60, |second| [0, second.min(4)]), none);
-        assert_eq!(said(60, |second| [500 * second, 500 * second]), none, "two addresses");
-        assert_eq!(said(90, |second| [0, 500 * second.min(10)]), none, "it has ended");
+        assert_eq!(said(60, |second| [second / 8, 500 * second]), none, "now and then it succeeds");
+        assert_eq!(said(45, |second| [0, 500 * second.clamp(20, 30)]), none, "it has ended");
+        let restarted = |second: u64| [u64::from(second > 24), 500 * second.clamp(20, 24)];
+        assert_eq!(said(26, restarted), none, "its peer was away for some seconds");
     }
 }

@@ -30,6 +30,8 @@ const KEPT: usize = 32;
 
 /// Growth that has paused for longer, and for a while of the whole time, has ended.
 const PAUSE: Duration = Duration::from_secs(5);
+/// However long the whole time is.
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
 /// The fewest tasks by which a place must have grown.
 const LEAST: usize = 20;
@@ -184,7 +186,8 @@ fn grows(
     };
     // It goes on: what there is now was reached late.
     let reached = looks.iter().find(|(_, count)| *count >= last.1).map_or(last.0, |(at, _)| *at);
-    let goes_on = last.0.saturating_duration_since(reached) <= (covered / 8).max(PAUSE);
+    let goes_on =
+        last.0.saturating_duration_since(reached) <= (covered / 8).clamp(PAUSE, LONGEST_PAUSE);
     (goes_on && (1..4).all(is_above)).then_some((first, last.1))
 }
 

@@ -1,5 +1,6 @@
 //! What a finding says.
 
+use super::failed_connects::fmt_failed;
 use super::{Finding, blocked_threads};
 use crate::engine::scheduler::SPARES_VARIABLE;
 use crate::insight::blocked_call::Doing;
@@ -197,14 +198,13 @@ impl Finding {
                 bytes / 1_000_000,
                 duration.as_secs()
             ),
-            Self::FailedConnects { spawned_at, failed, duration, error } => write!(
-                f,
-                "tasks spawned at {} have failed to connect {failed} times in the last {} s, and hardly ever \
-                 succeeded, the last time by: {error}; let them wait longer after each failure, and look at \
-                 what they connect to",
-                Place(spawned_at),
-                duration.as_secs()
-            ),
+            Self::FailedConnects { spawned_at, failed, duration, error } => {
+                fmt_failed(spawned_at, *failed, *duration, error, f)?;
+                f.write_str(
+                    ": suspected to try again without a pause, unless they look for many peers; let them \
+                     wait longer after each failure",
+                )
+            }
             Self::BusyTask { task, name, polls_per_second } => write!(
                 f,
                 "{}, is polled some {polls_per_second} times a second and never waits: suspected to wake \

@@ -9,7 +9,7 @@
 //! What remains is a task that always has more to do than it can, and yields again and again. It looks the
 //! same from the outside, and so the finding is a suspicion.
 //!
-//! While nothing is shown, one look in some seconds tells whether a worker begins so many polls that one task
+//! While nothing is shown, one look in some seconds tells whether the workers begin so many polls that one task
 //! may have [`MANY_POLLS`] of them. Only then are looks in quick succession worth their time.
 
 use super::Finding;
@@ -27,6 +27,9 @@ const WINDOW: Duration = Duration::from_secs(2);
 
 /// The shortest part of the window that the looks have to cover.
 const SHORTEST: Duration = Duration::from_secs(1);
+
+/// Looks that cover this much show that nothing is polled all the time, if there were few polls.
+const ENDED: Duration = Duration::from_millis(100);
 
 /// The fewest different polls of a task that the looks have to meet.
 const FEWEST_MET: u64 = 5;
@@ -76,8 +79,13 @@ impl Storms {
                 looks.pop_front();
             }
         }
-        // What was found before stands until there is enough to judge by.
+        // What was found before stands until there is enough to judge by, unless it is plain that it has ended.
         if !self.looks.iter().any(covers_enough) {
+            let begun: u64 = self.looks.iter().map(begun).sum();
+            let time = self.looks.iter().filter_map(covered).max().unwrap_or_default();
+            if time >= ENDED && (begun as f64) < MANY_POLLS as f64 * time.as_secs_f64() {
+                self.suspects.clear();
+            }
             return;
         }
         self.busy_places = self.places();
@@ -93,17 +101,16 @@ impl Storms {
         }
     }
 
-    /// Takes a look of which the last one was seconds ago. Returns whether a worker has begun so many polls since
-    /// then that one task may be polled all the time. If not, what was found before has ended.
+    /// Takes a look of which the last one was seconds ago. Returns whether the workers have begun so many polls
+    /// since then that one task may be polled all the time. If not, what was found before has ended.
     pub(in crate::insight) fn look_in_passing(&mut self, at: Instant, workers: &[Seen]) -> bool {
         let polls: Vec<u64> = workers.iter().map(|seen| seen.polls).collect();
         let before = self.passing.replace((at, polls.clone()));
         let Some((since, before)) = before else { return false };
         let seconds = at.saturating_duration_since(since).as_secs_f64();
-        let is_busy = |(now, before): (&u64, &u64)| {
-            now.saturating_sub(*before) as f64 >= MANY_POLLS as f64 * seconds
-        };
-        let is_busy = polls.iter().zip(&before).any(is_busy);
+        // Of all workers: a task may go from one to another.
+        let begun = polls.iter().zip(&before).map(|(now, before)| now.saturating_sub(*before));
+        let is_busy = begun.sum::<u64>() as f64 >= MANY_POLLS as f64 * seconds;
         if !is_busy {
             *self = Self { passing: self.passing.take(), ..Self::default() };
         }
@@ -174,9 +181,17 @@ impl Storms {
 
 /// Whether one worker's looks cover enough time to judge by.
 fn covers_enough(looks: &VecDeque<(Instant, Seen)>) -> bool {
-    let (begin, end) = (looks.front().map(|look| look.0), looks.back().map(|look| look.0));
-    let time = end.zip(begin).map(|(end, begin)| end.saturating_duration_since(begin));
-    time.is_some_and(|time| time >= SHORTEST)
+    covered(looks).is_some_and(|time| time >= SHORTEST)
+}
+
+fn covered(looks: &VecDeque<(Instant, Seen)>) -> Option<Duration> {
+    Some(looks.back()?.0.saturating_duration_since(looks.front()?.0))
+}
+
+/// How many polls it has begun in that time.
+fn begun(looks: &VecDeque<(Instant, Seen)>) -> u64 {
+    let (first, last) = (looks.front(), looks.back());
+    first.zip(last).map_or(0, |((_, first), (_, last))| last.polls.saturating_sub(first.polls))
 }
 
 /// The tasks of one worker's looks, with their polls per second.
@@ -297,12 +312,20 @@ mod tests {
         }
         assert_eq!((storms.findings().len(), storms.busy_places().len()), (1, 1));
         // As the first request after a pause finds it.
-        storms.look(at(5_000), &seen(5_000));
-        assert_eq!((storms.findings().len(), storms.busy_places().len()), (1, 1));
+        for millis in (5_000..=5_200).step_by(20) {
+            storms.look(at(millis), &seen(millis));
+            assert_eq!((storms.findings().len(), storms.busy_places().len()), (1, 1));
+        }
         assert!(storms.look_in_passing(at(5_000), &seen(5_000)));
         assert_eq!(storms.findings().len(), 1);
-        assert!(!storms.look_in_passing(at(10_000), &seen(5_000)));
-        assert_eq!((storms.findings().len(), storms.busy_places().len()), (0, 0));
+        // It has ended since the last look in passing.
+        for millis in [8_000, 8_100] {
+            assert_eq!(storms.findings().len(), 1);
+            storms.look(at(millis), &seen(5_200));
+        }
+        assert_eq!(storms.findings().len(), 0);
+        assert!(!storms.look_in_passing(at(20_000), &seen(5_200)));
+        assert_eq!(storms.busy_places().len(), 0);
     }
 
     #[test]

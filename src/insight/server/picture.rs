@@ -110,6 +110,11 @@ impl Album {
         picture
     }
 
+    /// The next request gets a picture of its own.
+    pub(super) fn forget(&mut self) {
+        self.last = None;
+    }
+
     /// Whether [`Album::throw_away`] is to be called from now on.
     pub(super) fn begins_to_keep(&mut self) -> bool {
         !std::mem::replace(&mut self.is_watched, true)

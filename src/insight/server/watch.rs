@@ -10,7 +10,7 @@
 //! stops no thread. Without it, the first answer could not tell for how long anything has lasted, and a
 //! person on call often asks once. Such a look takes some 100 ns for each task, a system call for each source
 //! of events, and the system's tables of sockets. It takes no more than one part in [`PATROL_SHARE`] of a
-//! processor. Glances follow it if a worker begins very many polls.
+//! processor. Some seconds of glances at the workers follow it if they begin very many polls.
 //!
 //! Polls that last long on other threads than workers show by glances alone. So the first request after a pause
 //! waits until some have been made: see [`Watch::begin`].
@@ -89,6 +89,8 @@ impl Watch {
         while age() < FIRST_GLANCES || (age() < MOST_FIRST_GLANCES && self.sees_young_poll()) {
             sleep(GLANCES).await;
         }
+        // One that was taken meanwhile does not show the last glances.
+        self.album.borrow_mut().forget();
     }
 
     /// A picture for a request, which keeps the watch under way.
@@ -136,7 +138,7 @@ impl Watch {
         while clock::now().saturating_duration_since(self.asked.get()) < self.linger {
             sleep(GLANCES).await;
             let begun = clock::now();
-            if self.glance(begun >= next_walk) {
+            if self.glance(begun >= next_walk, History::glance) {
                 next_walk = resume(begun);
             }
             let begun = clock::now();
@@ -165,19 +167,19 @@ impl Watch {
         }
     }
 
-    /// Glances for as long as a storm takes to be told, unless a request puts the watch under way.
+    /// Looks for as long as a storm takes to be told, unless a request puts the watch under way.
     async fn look_closely(&self) {
         let (end, mut next_walk) = (clock::now() + CLOSE_LOOKS, clock::now());
         while clock::now() < end && !self.is_under_way.get() {
             sleep(GLANCES).await;
             let begun = clock::now();
-            if self.glance(begun >= next_walk) {
+            if self.glance(begun >= next_walk, History::look_closely) {
                 next_walk = resume(begun);
             }
         }
     }
 
-    /// Returns whether glances should follow.
+    /// Returns whether close looks should follow.
     fn look_in_passing(&self) -> bool {
         let (living, _) = self.observed.living();
         let shown = &living[..living.len().min(MOST_RUNTIMES)];
@@ -194,15 +196,16 @@ impl Watch {
         is_busy
     }
 
-    /// Glances at all runtimes; returns whether that went through all tasks, which it may do if `may_walk`.
-    fn glance(&self, may_walk: bool) -> bool {
+    /// Glances at all runtimes by `glance`; returns whether that went through all tasks, which it may do if
+    /// `may_walk`.
+    fn glance(&self, may_walk: bool, glance: fn(&mut History, Instant, &Handle) -> bool) -> bool {
         let (living, _) = self.observed.living();
         let mut has_walked = false;
         let mut histories = self.histories.borrow_mut();
         // Those that the pictures show.
         for handle in living.into_iter().take(MOST_RUNTIMES) {
             let history = histories.entry(handle.id()).or_insert_with(|| History::of(&handle));
-            if history.glance(clock::now(), &handle) && may_walk {
+            if glance(history, clock::now(), &handle) && may_walk {
                 history.ask(&handle);
                 has_walked = true;
             }

@@ -115,12 +115,13 @@ impl TcpSocket {
         let made_at = Location::caller();
         async move {
             let driver = driver_for(made_at);
-            match self.inner.connect(&address.into()) {
-                Err(error) if !system::is_in_progress(&error) => return Err(error),
-                _ => {}
-            }
-            let stream = mio::net::TcpStream::from_std(self.inner.into());
-            let result = TcpStream::established(&driver, stream).await;
+            let result = match self.inner.connect(&address.into()) {
+                Err(error) if !system::is_in_progress(&error) => Err(error),
+                _ => {
+                    let stream = mio::net::TcpStream::from_std(self.inner.into());
+                    TcpStream::established(&driver, stream).await
+                }
+            };
             connected(&result);
             result
         }

@@ -5,7 +5,6 @@ use crate::engine::driver::Driver;
 use crate::engine::sync_shim::Arc;
 use crate::io::{Async, backlog, current_driver, driver_for};
 use crate::net::{BOTH, unix_kind};
-use crate::runtime::panics::connected;
 use std::io;
 use std::os::unix::net::{self, SocketAddr};
 use std::panic::Location;
@@ -92,9 +91,7 @@ impl UnixStream {
 
     async fn connect_to(driver: &Arc<Driver>, address: SocketAddr) -> io::Result<Self> {
         let connect = || mio::net::UnixStream::connect_addr(&address);
-        let result = backlog::patiently(driver, connect).await;
-        connected(&result);
-        Self::adopt_connected(driver, result?)
+        Self::adopt_connected(driver, backlog::patiently(driver, connect).await?)
     }
 
     /// Makes two sockets that are connected with each other.

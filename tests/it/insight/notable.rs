@@ -72,7 +72,8 @@ fn tasks_that_take_the_workers_time_are_told_with_what_they_wait_for_in_between(
             }
         });
         let place = format!("worth a look: tasks spawned at {}:{line}:", file!());
-        let cause = "of the workers' time; in between they wait for a watch channel awaited at ";
+        let cause =
+            "of the workers' time; those that wait now wait for a watch channel awaited at ";
         until(|| {
             let text = body(&page, "/text");
             text.lines().any(|line| line.starts_with(&place) && line.contains(cause))

@@ -69,18 +69,30 @@ const EDITS: &[Edit] = &[
             }
             let stream = TcpStream::new(sys)?;",
     },
-    // What a page says of tasks that fail to connect.
+    // For what a page says of tasks that fail to connect.
     Edit {
         path: "src/net/tcp/stream.rs",
-        from: "pub(crate) async fn connect_mio(sys: mio::net::TcpStream) -> io::Result<TcpStream> {",
+        from: "pub async fn connect<A: ToSocketAddrs>(addr: A) -> io::Result<TcpStream> {",
         to: None,
-        with: "pub(crate) async fn connect_mio(sys: mio::net::TcpStream) -> io::Result<TcpStream> {
-            let result = TcpStream::connect_uncounted(sys).await;
+        with: "pub async fn connect<A: ToSocketAddrs>(addr: A) -> io::Result<TcpStream> {
+            let result = TcpStream::connect_uncounted(addr).await;
             liten::io::connected(&result);
             result
         }
 
-        async fn connect_uncounted(sys: mio::net::TcpStream) -> io::Result<TcpStream> {",
+        async fn connect_uncounted<A: ToSocketAddrs>(addr: A) -> io::Result<TcpStream> {",
+    },
+    Edit {
+        path: "src/net/tcp/socket.rs",
+        from: "pub async fn connect(self, addr: SocketAddr) -> io::Result<TcpStream> {",
+        to: None,
+        with: "pub async fn connect(self, addr: SocketAddr) -> io::Result<TcpStream> {
+        let result = self.connect_uncounted(addr).await;
+        liten::io::connected(&result);
+        result
+    }
+
+    async fn connect_uncounted(self, addr: SocketAddr) -> io::Result<TcpStream> {",
     },
     // A listener whose queue is full has no event that tells when there is room: the connection is tried
     // again.

@@ -23,9 +23,10 @@
 //! themselves; with `curl`, ask, and ask again a little later. For half a minute after a request the page's
 //! thread looks many times a second.
 //!
-//! From the time on at which the page is opened, its thread looks once in five seconds, also while no request
-//! comes, and for some seconds after that at the workers if they begin very many polls. So the first answer says for how long tasks have waited. That is counted from the first look at a
-//! task, and not from the begin of its wait.
+//! From the time on at which the page is opened, its thread looks once in five seconds, also while no
+//! request comes, and for some seconds after that at the workers if they begin very many polls. So the
+//! first answer says for how long tasks have waited. That is counted from the first look at a task, and not
+//! from the begin of its wait.
 //!
 //! "Proven" means that it cannot be otherwise; a deadlock by locks is "proven unless a guard was given to
 //! another task". "Suspected" means that it looks like that, and that a healthy program can look like that,
@@ -275,14 +276,14 @@
 //!
 //! # Connections fail
 //!
-//! > tasks spawned at src/metrics.rs:19:5 have failed to connect 92962 times in 25 s, and have not succeeded once
-//! > in that time; the last error: Connection refused (os error 111): suspected to try again without a pause,
-//! > unless they look for many peers; let them wait longer after each failure
+//! > tasks spawned at src/metrics.rs:19:5 have failed to connect 92962 times in 25 s, and have not
+//! > succeeded once in that time; the last error: Connection refused (os error 111): suspected to try again
+//! > without a pause, unless they look for many peers; let them wait longer after each failure
 //!
-//! The other end is away, or not where it is looked for. A loop that tries again at once keeps a processor busy,
-//! and the other end, too, when it comes back. Wait between two attempts, and longer each time. With fewer than
-//! ten failures in a second this is only [worth a look](#nothing-is-found). Attempts over TCP and Unix sockets
-//! are counted by the place of the spawn, while there is a page.
+//! The other end is away, or not where it is looked for. A loop that tries again at once keeps a processor
+//! busy, and the other end, too, when it comes back. Wait between two attempts, and longer each time. With
+//! fewer than ten failures in a second this is only [worth a look](#nothing-is-found). Attempts over TCP
+//! and Unix sockets are counted by the place of the spawn, while there is a page.
 //!
 //! # A lock passes from task to task
 //!

@@ -41,8 +41,8 @@ pub(crate) struct Panics {
     pub(crate) count: u64,
 }
 
-/// The attempts to connect of the tasks of one place, counted while something looks at the process, from the first
-/// that has failed.
+/// The attempts to connect of the tasks of one place, counted while something looks at the process, from
+/// the first that has failed.
 #[derive(Debug, Clone)]
 pub(crate) struct Connects {
     /// The last one that has failed.

@@ -21,7 +21,7 @@ mod settled;
 mod unplaced;
 
 use super::door::boxed_if_large;
-use super::local_thread::{EXECUTOR, LISTED_BY, Runs, in_local, running};
+use super::local_thread::{EXECUTOR, LISTED_BY, ListedBy, Runs, in_local, running};
 use super::tokio_words;
 use crate::engine::scoped::Scoped;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
@@ -109,13 +109,10 @@ impl<'a> LocalExecutor<'a> {
         Self::of(Arc::new(LocalShared::new()))
     }
 
-    /// Shows the executor to those that look at the current runtime, unless it has been shown. One that was made
-    /// outside of a runtime is shown when it runs in one.
+    /// Shows the executor to those that look at the current runtime, if there is one, and once.
     fn list(&self) {
-        if !self.is_listed.get() {
-            let is_listed = LISTED_BY.get().is_some_and(|by| (by.list)(&self.shared));
-            self.is_listed.set(is_listed);
-        }
+        let list = |by: &ListedBy| (by.list)(&self.shared);
+        self.is_listed.set(self.is_listed.get() || LISTED_BY.get().is_some_and(list));
     }
 
     fn of(shared: Arc<LocalShared>) -> Self {

@@ -194,8 +194,8 @@ impl BlockedThreads {
         }
     }
 
-    /// Whether a thread was in a poll at the last look that is not told yet, because it has not been seen for as
-    /// long as `slow`.
+    /// Whether a thread was in a poll at the last look that is not told yet, because it has not been seen
+    /// for as long as `slow`.
     pub(in crate::insight) fn is_in_young_poll(&self, now: Instant, slow: Duration) -> bool {
         let is_young = |stay: &Stay| now.saturating_duration_since(stay.since) < slow;
         let is_poll = |key: &Key| matches!(key, Key::Root(_) | Key::Executor(_));

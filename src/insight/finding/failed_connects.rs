@@ -15,12 +15,13 @@ const SHORTEST: Duration = Duration::from_secs(10);
 /// How far apart looks are, about.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// The fewest failures that are told in that time, and from how many in a second on it is more than worth a look.
+/// The fewest failures that are told in that time, and from how many in a second on it is more than worth a
+/// look.
 const FEWEST: u64 = 5;
 const MANY_PER_SECOND: u64 = 10;
 
-/// A place whose tasks have not failed for longer is told no more. While no request comes, looks are five seconds
-/// apart.
+/// A place whose tasks have not failed for longer is told no more. While no request comes, looks are five
+/// seconds apart.
 const STILL: Duration = Duration::from_secs(12);
 
 /// The looks at one runtime, the oldest first.

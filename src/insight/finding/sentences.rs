@@ -18,13 +18,19 @@ impl fmt::Display for Finding {
             Self::BlockedThread(blocked) => blocked.fmt(f),
             Self::GrowingQueue(queue) => queue.fmt(f),
             Self::DescriptorsUsedUp(descriptors) => descriptors.fmt(f),
+            Self::FailedConnects { spawned_at, failed, duration, error } => {
+                fmt_failed(spawned_at, *failed, *duration, error, f)?;
+                f.write_str(
+                    ": suspected to try again without a pause, unless they look for many peers; let them \
+                     wait longer after each failure",
+                )
+            }
             Self::Deadlock { tasks, others } => deadlock(tasks, *others, true, f),
             Self::SuspectedDeadlock { tasks, others } => deadlock(tasks, *others, false, f),
             Self::GrowingTasks { .. }
             | Self::GrowingMemory { .. }
             | Self::ClosedPeers { .. }
             | Self::BusyTask { .. }
-            | Self::FailedConnects { .. }
             | Self::SilentPeer { .. }
             | Self::FullConnection { .. } => self.fmt_suspicion(f),
             Self::AllWorkersBlocked { .. }
@@ -198,13 +204,6 @@ impl Finding {
                 bytes / 1_000_000,
                 duration.as_secs()
             ),
-            Self::FailedConnects { spawned_at, failed, duration, error } => {
-                fmt_failed(spawned_at, *failed, *duration, error, f)?;
-                f.write_str(
-                    ": suspected to try again without a pause, unless they look for many peers; let them \
-                     wait longer after each failure",
-                )
-            }
             Self::BusyTask { task, name, polls_per_second } => write!(
                 f,
                 "{}, is polled some {polls_per_second} times a second and never waits: suspected to wake \

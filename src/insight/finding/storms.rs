@@ -9,8 +9,8 @@
 //! What remains is a task that always has more to do than it can, and yields again and again. It looks the
 //! same from the outside, and so the finding is a suspicion.
 //!
-//! While nothing is shown, one look in some seconds tells whether the workers begin so many polls that one task
-//! may have [`MANY_POLLS`] of them. Only then are looks in quick succession worth their time.
+//! While nothing is shown, one look in some seconds tells whether the workers begin so many polls that one
+//! task may have [`MANY_POLLS`] of them. Only then are looks in quick succession worth their time.
 
 use super::Finding;
 use crate::engine::task::{RunningTask, TaskId};
@@ -79,7 +79,8 @@ impl Storms {
                 looks.pop_front();
             }
         }
-        // What was found before stands until there is enough to judge by, unless it is plain that it has ended.
+        // What was found before stands until there is enough to judge by, unless it is plain that it has
+        // ended.
         if !self.looks.iter().any(covers_enough) {
             let begun: u64 = self.looks.iter().map(begun).sum();
             let time = self.looks.iter().filter_map(covered).max().unwrap_or_default();
@@ -101,8 +102,8 @@ impl Storms {
         }
     }
 
-    /// Takes a look of which the last one was seconds ago. Returns whether the workers have begun so many polls
-    /// since then that one task may be polled all the time. If not, what was found before has ended.
+    /// Takes a look of which the last one was seconds ago. Returns whether the workers have begun so many
+    /// polls since then that one task may be polled all the time. If not, what was found before has ended.
     pub(in crate::insight) fn look_in_passing(&mut self, at: Instant, workers: &[Seen]) -> bool {
         let polls: Vec<u64> = workers.iter().map(|seen| seen.polls).collect();
         let before = self.passing.replace((at, polls.clone()));

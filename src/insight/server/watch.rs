@@ -12,8 +12,8 @@
 //! of events, and the system's tables of sockets. It takes no more than one part in [`PATROL_SHARE`] of a
 //! processor. Some seconds of glances at the workers follow it if they begin very many polls.
 //!
-//! Polls that last long on other threads than workers show by glances alone. So the first request after a pause
-//! waits until some have been made: see [`Watch::begin`].
+//! Polls that last long on other threads than workers show by glances alone. So the first request after a
+//! pause waits until some have been made: see [`Watch::begin`].
 
 use super::observed::Observed;
 use super::picture::{Album, MAX_AGE, MOST_RUNTIMES, Picture};
@@ -44,8 +44,9 @@ const SHARE: u32 = 20;
 const PATROL: Duration = Duration::from_secs(5);
 const PATROL_SHARE: u32 = 100;
 
-/// How long the first request waits for glances: more than the usual threshold of a slow poll, and at most, if a
-/// poll is under way at that time. A person does not mind, and a client that allows a second gets its answer.
+/// How long the first request waits for glances: more than the usual threshold of a slow poll, and at most,
+/// if a poll is under way at that time. A person does not mind, and a client that allows a second gets its
+/// answer.
 const FIRST_GLANCES: Duration = Duration::from_millis(200);
 const MOST_FIRST_GLANCES: Duration = Duration::from_millis(450);
 
@@ -78,8 +79,9 @@ impl Watch {
         &self.observed
     }
 
-    /// Puts the watch under way for a request. If it was not, waits until there are some glances to tell of. Other
-    /// requests that come meanwhile do not wait: they would take all the connections that there may be.
+    /// Puts the watch under way for a request. If it was not, waits until there are some glances to tell
+    /// of. Other requests that come meanwhile do not wait: they would take all the connections that there
+    /// may be.
     pub(super) async fn begin(self: &Rc<Self>) {
         if self.is_under_way.get() {
             return;

@@ -48,7 +48,7 @@ const PATROL_SHARE: u32 = 100;
 /// if a poll is under way at that time. A person does not mind, and a client that allows a second gets its
 /// answer.
 const FIRST_GLANCES: Duration = Duration::from_millis(200);
-const MOST_FIRST_GLANCES: Duration = Duration::from_millis(450);
+const MOST_FIRST_GLANCES: Duration = Duration::from_millis(320);
 
 pub(super) struct Watch {
     observed: Arc<Observed>,

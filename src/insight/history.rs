@@ -148,6 +148,7 @@ impl History {
         dump.is_followed = true;
         dump.notable = notable(dump);
         dump.notable.extend(many_tasks(dump).map(|many| worth_a_look(many.to_string())));
+        dump.notable.extend(self.queues.notable(dump, &polls).into_iter().map(worth_a_look));
         dump.notable.extend(self.connects.notable().into_iter().map(worth_a_look));
         dump.notable.extend(self.silences.notable().into_iter().map(worth_a_look));
     }

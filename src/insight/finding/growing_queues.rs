@@ -97,11 +97,13 @@ impl GrowingQueues {
         self.growth.look(at, seen.iter().map(|&(key, count, _)| (key, count)));
     }
 
-    /// What grows, and has grown for long.
-    fn growing(&self) -> Vec<Grown<Key>> {
+    /// What grows, and has grown for long, or has not.
+    fn growing(&self, for_long: bool) -> Vec<Grown<Key>> {
         let mut growing = self.growth.growing(LEAST);
         let has_lasted = |rise: &Rise| rise.time() >= rise.patience.max(2 * rise.longest);
-        growing.retain(|grown| self.rises.get(&grown.what).is_some_and(has_lasted));
+        growing.retain(|grown| {
+            self.rises.get(&grown.what).is_some_and(|rise| has_lasted(rise) == for_long)
+        });
         growing
     }
 
@@ -112,13 +114,26 @@ impl GrowingQueues {
         dump: &Dump,
         busy: &HashMap<TaskId, u64>,
     ) -> Vec<Finding> {
-        let told = self.growing().into_iter().filter_map(|grown| {
+        self.told(true, dump, busy).into_iter().map(Finding::GrowingQueue).collect()
+    }
+
+    /// Those that grow and may still be emptied, as a program that collects for a while does.
+    pub(in crate::insight) fn notable(
+        &self,
+        dump: &Dump,
+        busy: &HashMap<TaskId, u64>,
+    ) -> Vec<String> {
+        self.told(false, dump, busy).iter().map(GrowingQueue::to_string).collect()
+    }
+
+    fn told(&self, for_long: bool, dump: &Dump, busy: &HashMap<TaskId, u64>) -> Vec<GrowingQueue> {
+        let told = self.growing(for_long).into_iter().filter_map(|grown| {
             let are_alive = dump.living() > (grown.now - grown.before) / 2;
             if grown.what.0 == Measured::JoinSet && are_alive {
                 return None;
             }
             let group = dump.queues.iter().find(|group| group.key() == grown.what)?;
-            Some(Finding::GrowingQueue(growing_queue(group, &grown, dump, busy)))
+            Some(growing_queue(group, &grown, dump, busy))
         });
         told.collect()
     }

@@ -12,11 +12,20 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// The seconds in which something is told of a place that has so many thousand values in each second.
 fn told(patience: Duration, thousands: impl IntoIterator<Item = usize>) -> Vec<usize> {
+    seconds(true, patience, thousands)
+}
+
+/// The seconds in which it grows, and has done so for long, or has not.
+fn seconds(
+    for_long: bool,
+    patience: Duration,
+    thousands: impl IntoIterator<Item = usize>,
+) -> Vec<usize> {
     let (mut queues, begin) = (GrowingQueues::default(), Instant::now());
     let key = (Measured::Unbounded, Location::caller());
     let tell = |(second, thousands)| {
         queues.see(begin + SECOND * second as u32, &[(key, thousands * LEAST, patience)]);
-        (!queues.growing().is_empty()).then_some(second)
+        (!queues.growing(for_long).is_empty()).then_some(second)
     };
     thousands.into_iter().enumerate().filter_map(tell).collect()
 }
@@ -28,6 +37,9 @@ fn only_what_grows_for_long_is_told() {
         assert_eq!(seconds.first(), Some(&(patience.as_secs() as usize)));
         assert_eq!(seconds.len(), 150 - seconds[0]);
     }
+    // Until then it is worth a look.
+    assert_eq!(seconds(false, LATER, 0..150), Vec::from_iter(30..60));
+    assert_eq!(seconds(false, LONG, (0..200).map(|second| 20 + second % 7)), []);
     // In steps.
     assert_eq!(told(LONG, (0..60).map(|second| second / 5)).last(), Some(&59));
     // It has come to an end soon, and later: then it is no longer told.
@@ -66,7 +78,7 @@ fn sets_that_are_gone_are_remembered_for_those_that_follow_them() {
         let set = ((Measured::JoinSet, Location::caller()), second as usize % 50 * LEAST, LONG);
         let seen = [set].into_iter().filter(|_| second % 50 < 45);
         queues.see(begin + SECOND * second, &seen.collect::<Vec<_>>());
-        assert!(second < 50 || queues.growing().is_empty(), "{second}");
+        assert!(second < 50 || queues.growing(true).is_empty(), "{second}");
     }
 }
 

@@ -9,7 +9,7 @@ use super::finding::failed_connects::FailedConnects;
 use super::finding::full_connections::full_connections;
 use super::finding::growing_memory::GrowingMemory;
 use super::finding::growing_queues::GrowingQueues;
-use super::finding::growth::{Growth, Place};
+use super::finding::growth::{Growth, Place, keep_every_second};
 use super::finding::lack_of_descriptors::used_up;
 use super::finding::long_waits::long_waits;
 use super::finding::moving_permits::MovingPermits;
@@ -26,7 +26,7 @@ use super::wait::Wait;
 use super::waits::WRITABLE;
 use crate::engine::task::TaskId;
 use crate::runtime::Handle;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 /// Tasks whose timers end that soon go on by themselves, so fewer that have come are not told.
@@ -50,7 +50,7 @@ pub(super) struct History {
     storms: Storms,
     connects: FailedConnects,
     permits: MovingPermits,
-    accepted: VecDeque<(Instant, usize)>,
+    accepted: Vec<(Instant, usize)>,
     silences: Silences,
     quiet: Quiet,
 }
@@ -67,7 +67,7 @@ impl History {
             storms: Storms::default(),
             connects: FailedConnects::default(),
             permits: MovingPermits::default(),
-            accepted: VecDeque::new(),
+            accepted: Vec::new(),
             silences: Silences::default(),
             quiet: Quiet::default(),
         }
@@ -133,9 +133,10 @@ impl History {
         dump.over_time.extend(used_up(dump));
         dump.over_time.extend(self.blocked.findings(now, handle));
         dump.over_time.extend(busy);
-        dump.over_time.extend(self.connects.findings());
-        let queues = self.queues.findings(dump, &polls);
-        dump.over_time.extend(queues);
+        let (failed, rarely_failed) = self.connects.told();
+        dump.over_time.extend(failed);
+        let (grown, growing) = self.queues.told(dump, &polls);
+        dump.over_time.extend(grown);
         let explained = |found: &Finding| dump.over_time.iter().any(|wait| explains(wait, found));
         let growth = self.growth.findings().into_iter();
         let mut growth: Vec<_> = growth.filter(|found| !explained(found)).collect();
@@ -148,21 +149,17 @@ impl History {
         dump.is_followed = true;
         dump.notable = notable(dump);
         dump.notable.extend(many_tasks(dump).map(|many| worth_a_look(many.to_string())));
-        dump.notable.extend(self.queues.notable(dump, &polls).into_iter().map(worth_a_look));
-        dump.notable.extend(self.connects.notable().into_iter().map(worth_a_look));
+        let more = growing.into_iter().chain(rarely_failed);
+        dump.notable.extend(more.map(worth_a_look));
         dump.notable.extend(self.silences.notable().into_iter().map(worth_a_look));
     }
 
     fn note_accepted(&mut self, now: Instant, connections: usize) {
         // Growth is judged over the whole time, so the oldest stays.
         if self.accepted.len() == KEPT_COUNTS {
-            let mut index = 0;
-            self.accepted.retain(|_| {
-                index += 1;
-                index % 2 == 1
-            });
+            keep_every_second(&mut self.accepted);
         }
-        self.accepted.push_back((now, connections));
+        self.accepted.push((now, connections));
     }
 
     /// Whether the tasks may become more because clients do, with up to two for each connection that the
@@ -173,10 +170,10 @@ impl History {
         };
         let is_before =
             |(at, _): &&(Instant, usize)| now.saturating_duration_since(*at) >= *duration;
-        let then = self.accepted.iter().rev().find(is_before).or(self.accepted.front());
+        let then = self.accepted.iter().rev().find(is_before).or(self.accepted.first());
         let connections =
             |counted: Option<&(Instant, usize)>| counted.map_or(0, |(_, count)| *count);
-        let more_clients = connections(self.accepted.back()).saturating_sub(connections(then));
+        let more_clients = connections(self.accepted.last()).saturating_sub(connections(then));
         let soon = |wait: &Wait| matches!(wait, Wait::Timer { remaining } if *remaining < SOON);
         let few_go_on = |more| {
             let goes_on = |task: &&TaskInfo| task.waits().iter().any(soon);
@@ -189,13 +186,12 @@ impl History {
     /// Looks at what the workers do: some loads for each, and the stacks of slow polls. Returns whether
     /// [`ask`](Self::ask) should follow.
     pub(super) fn glance(&mut self, now: Instant, handle: &Handle) -> bool {
-        self.storms.look(now, &workers(handle));
         self.blocked.look(now, handle);
         self.slow.look(now, handle);
-        self.storms.has_suspects()
+        self.look_closely(now, handle)
     }
 
-    /// As [`glance`](Self::glance), to find what is polled all the time and nothing else. It stops no thread.
+    /// The part of a [`glance`](Self::glance) that finds what is polled all the time. It stops no thread.
     pub(super) fn look_closely(&mut self, now: Instant, handle: &Handle) -> bool {
         self.storms.look(now, &workers(handle));
         self.storms.has_suspects()

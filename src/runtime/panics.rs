@@ -9,8 +9,8 @@ use super::local_thread::{ListedBy, list_by};
 use super::{Handle, watched};
 use crate::engine::scheduler::report_panic;
 use crate::engine::sync_shim::Arc;
+use crate::engine::task::waker::polled_task;
 use crate::engine::task::{RunningTask, join_error};
-use crate::engine::task::{current, waker::place_of_poll};
 use crate::observe::incidents::Incidents;
 use std::io;
 use std::sync::OnceLock;
@@ -46,8 +46,7 @@ pub fn connected<T>(result: &io::Result<T>) {
     if ARE_CONNECTS_COUNTED.get().is_none() {
         return;
     }
-    let task = current::id().zip(place_of_poll()).map(|(id, place)| RunningTask::new(id, place));
-    if let (Some(task), Ok(handle)) = (task, Handle::try_current()) {
+    if let (Some(task), Ok(handle)) = (polled_task(), Handle::try_current()) {
         handle.incidents().connected(task, result.as_ref().map(|_| ()));
     }
 }

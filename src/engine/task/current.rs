@@ -5,7 +5,7 @@
 //! access that fails while the thread ends.
 //!
 //! The task is known by the data pointer of its waker. It is compared, and followed by
-//! [`place_of_poll`](super::waker::place_of_poll) alone. That is what makes `waker::yield_to` right under
+//! [`polled_task`](super::waker::polled_task) alone. That is what makes `waker::yield_to` right under
 //! executors that are not ours: a combinator with wakers of its own (`FuturesUnordered`), or a foreign
 //! `block_on` inside the poll, passes another waker, and that one gets an ordinary wake. A foreign waker that
 //! was made of the task's may have the same data pointer: so the table of its functions is compared too. All

@@ -6,7 +6,7 @@
 //! memory, and a wake after completion stops at the state word.
 #![allow(unsafe_code)]
 
-use super::current;
+use super::current::{self, RunningTask};
 use super::header::TaskRef;
 use super::origin::TaskId;
 use super::traced;
@@ -15,7 +15,6 @@ use crate::engine::queue::wake_channel::Link;
 use crate::primitive_kind::PrimitiveKind;
 use std::mem::ManuallyDrop;
 use std::num::{NonZeroU16, NonZeroUsize};
-use std::panic::Location;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
 /// One table for all types of tasks, so that two wakers of one task compare equal, unless one of them is the
@@ -151,15 +150,15 @@ fn clear(waker: &Waker, wait: Wait, number: u64) {
     }
 }
 
-/// Where the task was spawned that this thread is polling. Allocates nothing.
-pub(crate) fn place_of_poll() -> Option<&'static Location<'static>> {
+/// The task that this thread is polling. Allocates nothing.
+pub(crate) fn polled_task() -> Option<RunningTask> {
     let data = current::polled();
     if data.is_null() {
         return None;
     }
     // SAFETY: `enter` was given the header of a task that lives until the poll is over.
     let task = unsafe { TaskRef::from_raw(data) };
-    Some(task.header().identity().spawned_at())
+    Some(task.header().identity())
 }
 
 /// The task that `waker` wakes, if it is a task of ours.

@@ -73,15 +73,11 @@ impl FailedConnects {
         now.iter().filter_map(failed).collect()
     }
 
-    pub(in crate::insight) fn findings(&self) -> Vec<Finding> {
-        self.failed().iter().filter(|failed| failed.is_often()).map(Failed::finding).collect()
-    }
-
-    /// What is said of those that fail less often: it may be a peer that is allowed to be away.
-    pub(in crate::insight) fn notable(&self) -> Vec<String> {
-        let failed = self.failed();
-        let rare = failed.iter().filter(|failed| !failed.is_often());
-        rare.map(Failed::to_string).collect()
+    /// Those that fail often, and what is said of the others: it may be a peer that is allowed to be away.
+    pub(in crate::insight) fn told(&self) -> (Vec<Finding>, Vec<String>) {
+        let (often, rare): (Vec<_>, Vec<_>) = self.failed().into_iter().partition(Failed::is_often);
+        let findings = often.iter().map(Failed::finding);
+        (findings.collect(), rare.iter().map(Failed::to_string).collect())
     }
 }
 
@@ -91,10 +87,9 @@ impl Failed<'_> {
     }
 
     fn finding(&self) -> Finding {
-        let Self { now, times, duration } = self;
-        let spawned_at: &'static Location<'static> = now.task.spawned_at();
-        let error = now.error.clone();
-        Finding::FailedConnects { spawned_at, failed: *times, duration: *duration, error }
+        let &Self { now, times: failed, duration } = self;
+        let (spawned_at, error) = (now.task.spawned_at(), now.error.clone());
+        Finding::FailedConnects { spawned_at, failed, duration, error }
     }
 }
 
@@ -142,8 +137,8 @@ mod tests {
             connects.look(at, vec![Connects { task, made, failed, error }]);
         }
         assert!(connects.looks.len() <= 62);
-        let told = connects.findings().iter().map(Finding::to_string).collect();
-        (told, connects.notable())
+        let (told, notable) = connects.told();
+        (told.iter().map(Finding::to_string).collect(), notable)
     }
 
     #[test]

@@ -97,45 +97,39 @@ impl GrowingQueues {
         self.growth.look(at, seen.iter().map(|&(key, count, _)| (key, count)));
     }
 
-    /// What grows, and has grown for long, or has not.
-    fn growing(&self, for_long: bool) -> Vec<Grown<Key>> {
-        let mut growing = self.growth.growing(LEAST);
+    /// What grows, and whether it has grown for long.
+    fn growing(&self) -> Vec<(Grown<Key>, bool)> {
         let has_lasted = |rise: &Rise| rise.time() >= rise.patience.max(2 * rise.longest);
-        growing.retain(|grown| {
-            self.rises.get(&grown.what).is_some_and(|rise| has_lasted(rise) == for_long)
+        let growing = self.growth.growing(LEAST).into_iter().filter_map(|grown| {
+            let has_lasted = has_lasted(self.rises.get(&grown.what)?);
+            Some((grown, has_lasted))
         });
-        growing
+        growing.collect()
     }
 
-    /// Those that grow, with what `dump` shows of the task that uses each. `busy` are the tasks that never
-    /// wait, with their polls in a second.
-    pub(in crate::insight) fn findings(
+    /// Those that grow for long, and what is said of the others, which may still be emptied, as by a program
+    /// that collects for a while. `dump` shows what the task does that uses each. `busy` are the tasks that
+    /// never wait, with their polls in a second.
+    pub(in crate::insight) fn told(
         &self,
         dump: &Dump,
         busy: &HashMap<TaskId, u64>,
-    ) -> Vec<Finding> {
-        self.told(true, dump, busy).into_iter().map(Finding::GrowingQueue).collect()
-    }
-
-    /// Those that grow and may still be emptied, as a program that collects for a while does.
-    pub(in crate::insight) fn notable(
-        &self,
-        dump: &Dump,
-        busy: &HashMap<TaskId, u64>,
-    ) -> Vec<String> {
-        self.told(false, dump, busy).iter().map(GrowingQueue::to_string).collect()
-    }
-
-    fn told(&self, for_long: bool, dump: &Dump, busy: &HashMap<TaskId, u64>) -> Vec<GrowingQueue> {
-        let told = self.growing(for_long).into_iter().filter_map(|grown| {
+    ) -> (Vec<Finding>, Vec<String>) {
+        let (mut findings, mut notable) = (Vec::new(), Vec::new());
+        for (grown, has_lasted) in self.growing() {
             let are_alive = dump.living() > (grown.now - grown.before) / 2;
             if grown.what.0 == Measured::JoinSet && are_alive {
-                return None;
+                continue;
             }
-            let group = dump.queues.iter().find(|group| group.key() == grown.what)?;
-            Some(growing_queue(group, &grown, dump, busy))
-        });
-        told.collect()
+            let of_place = |group: &&QueueGroup| group.key() == grown.what;
+            let Some(group) = dump.queues.iter().find(of_place) else { continue };
+            let queue = growing_queue(group, &grown, dump, busy);
+            match has_lasted {
+                true => findings.push(Finding::GrowingQueue(queue)),
+                false => notable.push(queue.to_string()),
+            }
+        }
+        (findings, notable)
     }
 }
 

@@ -111,11 +111,7 @@ impl<K: Copy + Eq + Hash + Ord> Growth<K> {
 
     fn keep(&mut self, look: Look<K>) {
         if self.kept.len() == KEPT {
-            let mut index = 0;
-            self.kept.retain(|_| {
-                index += 1;
-                index % 2 == 1
-            });
+            keep_every_second(&mut self.kept);
             self.one_of *= 2;
         }
         self.kept.push(look);
@@ -163,6 +159,15 @@ impl<K: Eq + Hash> Look<K> {
     fn of(&self, what: &K) -> (Instant, usize) {
         (self.at, self.counts.get(what).copied().unwrap_or(0))
     }
+}
+
+/// Makes room in a list that is to cover the whole time. The oldest stays.
+pub(in crate::insight) fn keep_every_second<T>(looks: &mut Vec<T>) {
+    let mut index = 0;
+    looks.retain(|_| {
+        index += 1;
+        index % 2 == 1
+    });
 }
 
 /// The first look and the last count, if the counts grow all the time.

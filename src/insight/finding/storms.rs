@@ -150,11 +150,9 @@ impl Storms {
 
     fn places(&self) -> Vec<(&'static Location<'static>, u32)> {
         let (mut places, mut looks) = (HashMap::new(), 0_usize);
-        let works = |looks: &&VecDeque<(Instant, Seen)>| match (looks.front(), looks.back()) {
-            (Some((_, first)), Some((_, last))) => {
-                covers_enough(looks) && (last.polls != first.polls || last.task.is_some())
-            }
-            _ => false,
+        let works = |looks: &&VecDeque<(Instant, Seen)>| {
+            let is_polling = looks.back().is_some_and(|(_, last)| last.task.is_some());
+            covers_enough(looks) && (begun(looks) != 0 || is_polling)
         };
         for (_, seen) in self.looks.iter().filter(works).flatten() {
             looks += 1;
@@ -197,14 +195,8 @@ fn begun(looks: &VecDeque<(Instant, Seen)>) -> u64 {
 
 /// The tasks of one worker's looks, with their polls per second.
 fn often_polled(looks: &VecDeque<(Instant, Seen)>) -> Vec<(RunningTask, u64)> {
-    let (Some((begin, first)), Some((end, last))) = (looks.front(), looks.back()) else {
-        return Vec::new();
-    };
-    let time = end.saturating_duration_since(*begin);
-    if !covers_enough(looks) {
-        return Vec::new();
-    }
-    let per_second = last.polls.saturating_sub(first.polls) as f64 / time.as_secs_f64();
+    let Some(time) = covered(looks).filter(|time| *time >= SHORTEST) else { return Vec::new() };
+    let per_second = begun(looks) as f64 / time.as_secs_f64();
     let mut met: HashMap<RunningTask, u64> = HashMap::new();
     let (mut all, mut before) = (0, None);
     for (_, seen) in looks {

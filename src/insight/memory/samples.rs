@@ -14,7 +14,7 @@
 
 use crate::engine::scoped::replaced;
 use crate::engine::sync_shim::thread_local;
-use crate::engine::task::waker::place_of_poll;
+use crate::engine::task::waker::polled_task;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::panic::Location;
@@ -107,7 +107,7 @@ fn distance() -> usize {
 
 /// What is noted of a block that this thread allocates.
 pub(super) fn of_this_thread(bytes: u64) -> Sample {
-    (place_of_poll(), bytes)
+    (polled_task().map(|task| task.spawned_at()), bytes)
 }
 
 impl Samples {

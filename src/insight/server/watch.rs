@@ -50,6 +50,9 @@ const PATROL_SHARE: u32 = 100;
 const FIRST_GLANCES: Duration = Duration::from_millis(200);
 const MOST_FIRST_GLANCES: Duration = Duration::from_millis(320);
 
+/// What is done at a glance at one runtime. Returns whether all tasks should be gone through after it.
+type Glance = fn(&mut History, Instant, &Handle) -> bool;
+
 pub(super) struct Watch {
     observed: Arc<Observed>,
     album: RefCell<Album>,
@@ -138,11 +141,7 @@ impl Watch {
     async fn run(self: Rc<Self>) {
         let (mut next_picture, mut next_walk) = (clock::now() + PICTURES, clock::now());
         while clock::now().saturating_duration_since(self.asked.get()) < self.linger {
-            sleep(GLANCES).await;
-            let begun = clock::now();
-            if self.glance(begun >= next_walk, History::glance) {
-                next_walk = resume(begun);
-            }
+            self.next_glance(&mut next_walk, History::glance).await;
             let begun = clock::now();
             if begun >= next_picture {
                 drop(self.look());
@@ -173,11 +172,16 @@ impl Watch {
     async fn look_closely(&self) {
         let (end, mut next_walk) = (clock::now() + CLOSE_LOOKS, clock::now());
         while clock::now() < end && !self.is_under_way.get() {
-            sleep(GLANCES).await;
-            let begun = clock::now();
-            if self.glance(begun >= next_walk, History::look_closely) {
-                next_walk = resume(begun);
-            }
+            self.next_glance(&mut next_walk, History::look_closely).await;
+        }
+    }
+
+    /// Glances after a pause, and not through all tasks before `next_walk`.
+    async fn next_glance(&self, next_walk: &mut Instant, glance: Glance) {
+        sleep(GLANCES).await;
+        let begun = clock::now();
+        if self.glance(begun >= *next_walk, glance) {
+            *next_walk = resume(begun);
         }
     }
 
@@ -200,7 +204,7 @@ impl Watch {
 
     /// Glances at all runtimes by `glance`; returns whether that went through all tasks, which it may do if
     /// `may_walk`.
-    fn glance(&self, may_walk: bool, glance: fn(&mut History, Instant, &Handle) -> bool) -> bool {
+    fn glance(&self, may_walk: bool, glance: Glance) -> bool {
         let (living, _) = self.observed.living();
         let mut has_walked = false;
         let mut histories = self.histories.borrow_mut();

@@ -90,7 +90,7 @@ fn a_task_that_blocks_the_thread_of_a_local_set_is_named_with_what_the_thread_do
     });
 }
 
-/// A person who asks once is told, too.
+/// One request is enough, also the first.
 #[test]
 fn the_first_answer_names_a_future_of_block_on_that_computes() {
     guarded(|| {

@@ -25,7 +25,7 @@ fn seconds(
     let key = (Measured::Unbounded, Location::caller());
     let tell = |(second, thousands)| {
         queues.see(begin + SECOND * second as u32, &[(key, thousands * LEAST, patience)]);
-        (!queues.growing(for_long).is_empty()).then_some(second)
+        queues.growing().iter().any(|(_, has_lasted)| *has_lasted == for_long).then_some(second)
     };
     thousands.into_iter().enumerate().filter_map(tell).collect()
 }
@@ -78,7 +78,10 @@ fn sets_that_are_gone_are_remembered_for_those_that_follow_them() {
         let set = ((Measured::JoinSet, Location::caller()), second as usize % 50 * LEAST, LONG);
         let seen = [set].into_iter().filter(|_| second % 50 < 45);
         queues.see(begin + SECOND * second, &seen.collect::<Vec<_>>());
-        assert!(second < 50 || queues.growing(true).is_empty(), "{second}");
+        assert!(
+            second < 50 || queues.growing().iter().all(|(_, has_lasted)| !has_lasted),
+            "{second}"
+        );
     }
 }
 
@@ -89,7 +92,7 @@ fn told_after(seconds: u32, runtime: &Runtime, mut fill: impl AsyncFnMut()) -> V
         runtime.block_on(fill());
         queues.look(begin + SECOND * second, &runtime.handle().dump());
     }
-    let found = queues.findings(&runtime.handle().dump(), &HashMap::new());
+    let found = queues.told(&runtime.handle().dump(), &HashMap::new()).0;
     found.iter().map(Finding::to_string).collect()
 }
 

@@ -130,9 +130,9 @@ fn a_trace_is_made_on_another_thread_than_the_pages() {
     });
 }
 
-/// A page whose thread has the descriptor of its clock. The thread makes it when it first sleeps with a
-/// deadline, which requests that are answered at once need not lead to: a test that counts descriptors before
-/// and after has it in both counts.
+/// A page whose thread has the descriptor of its clock, as the runtime has. A thread makes it when it first
+/// sleeps with a deadline, which requests that are answered at once need not lead to: a test that counts
+/// descriptors before and after has it in both counts. The workers must have nothing to do yet, or none sleeps.
 #[cfg(target_os = "linux")]
 pub(super) fn page_with_a_clock(runtime: &Runtime) -> Server {
     use crate::support::process::{clocks, have_clocks};
@@ -166,8 +166,8 @@ fn an_answer_that_is_not_read_is_given_up_after_some_seconds() {
     guarded(|| {
         alone(test, || {
             let runtime = exactly(2).build().unwrap();
-            storm(&runtime, 4);
             let page = page_with_a_clock(&runtime);
+            storm(&runtime, 4);
             assert_eq!(get(&page, "/text").status, 200);
             let before = descriptors_at_rest();
             // On a machine that is busy with something else, the trace may be too small.

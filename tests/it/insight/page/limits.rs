@@ -132,7 +132,8 @@ fn a_trace_is_made_on_another_thread_than_the_pages() {
 
 /// A page whose thread has the descriptor of its clock, as the runtime has. A thread makes it when it first
 /// sleeps with a deadline, which requests that are answered at once need not lead to: a test that counts
-/// descriptors before and after has it in both counts. The workers must have nothing to do yet, or none sleeps.
+/// descriptors before and after has it in both counts. The workers must have nothing to do yet, or none of
+/// them sleeps.
 #[cfg(target_os = "linux")]
 pub(super) fn page_with_a_clock(runtime: &Runtime) -> Server {
     use crate::support::process::{clocks, have_clocks};

@@ -122,7 +122,7 @@ pub use crate::engine::driver::readiness::Ready;
 #[doc(hidden)]
 pub use crate::engine::driver::readiness::{Direction, ReadyEvent};
 #[doc(hidden)]
-pub use crate::runtime::panics::connected;
+pub use crate::runtime::incidents::connected;
 
 #[cfg(feature = "futures-io")]
 #[cfg_attr(docsrs, doc(cfg(feature = "futures-io")))]

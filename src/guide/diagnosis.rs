@@ -50,6 +50,8 @@
 //! | [threads of the blocking pool](#the-blocking-pool-is-full) | too much blocking work | `sick_full_pool` |
 //! | [has waited for 12 s at least](#a-peer-is-silent) | no answer comes | `sick_silent_peer` |
 //! | [failed to connect](#connections-fail) | a loop that tries again at once | |
+//! | [have not been accepted](#connections-are-not-accepted) | the task that accepts does something else | |
+//! | [at the end of a stream](#the-end-of-a-stream-is-overlooked) | a loop that does not end | |
 //! | [lies unread](#both-ends-write) | requests that are all sent before an answer is read | |
 //! | [passes from task to task](#a-lock-passes-from-task-to-task) | a lock that is held for too long | |
 //! | [closed by their peers](#peers-have-closed-their-connections) | connections that nothing closes | |
@@ -84,7 +86,9 @@
 //! > task 10, spawned at examples/sick/blocked_worker.rs:20:14, in the system call clock_nanosleep; use
 //! > spawn_blocking, or yield more often
 //!
-//! It has the function, too, if the page was watched at that time.
+//! It has the function, too, if the page has met the poll while it was slow: the page looks more closely
+//! after slow polls. Of polls that have waited for a lock it may also have the blocking work that was in a
+//! system call meanwhile, and went on when the lock was free.
 //!
 //! Only workers are looked at here; [other threads](#a-thread-that-is-no-worker-is-blocked) have a sentence
 //! of their own.
@@ -285,6 +289,24 @@
 //! fewer than ten failures in a second this is only [worth a look](#nothing-is-found). Attempts over TCP
 //! and Unix sockets are counted by the place of the spawn, while there is a page.
 //!
+//! # Connections are not accepted
+//!
+//! > 116 connections have not been accepted at 127.0.0.1:7310 for 45 s at least, because task 1040, spawned at
+//! > src/server.rs:12:9, which accepts there, waits for readable, fd 33 → 127.0.0.1:46720, for 46.0 s at
+//! > least: let it give each connection to a task of its own, and wait for nothing else
+//!
+//! One client is enough to keep all others out if the task that accepts waits for what that client says. Spawn
+//! a task for each connection, and read in that one. If the task waits for a permit, the program has as many
+//! connections as it allows itself. Found for TCP on Linux.
+//!
+//! # The end of a stream is overlooked
+//!
+//! > task 3160, spawned at src/lines.rs:14:17, reads at the end of a stream some 90000 times a second, and
+//! > never waits for that: end the loop when a read brings 0 bytes
+//!
+//! A read at the end of a stream is ready at once and brings nothing, so a loop that goes on takes a processor.
+//! An empty line has at least its end of line in it.
+//!
 //! # A lock passes from task to task
 //!
 //! > 469 tasks wait for a Mutex (#0a2808a9, awaited at src/pay.rs:41:30) held by task 1369, the longest for
@@ -309,10 +331,12 @@
 //! > no finding; not looked at: …\
 //! > worth a look: 6 tasks spawned at src/sessions.rs:10:5 wait for a watch channel, the longest for 60 s at
 //! > least\
-//! > worth a look: tasks spawned at src/feed.rs:19:9 take some 45 % of the workers' time
+//! > worth a look: tasks spawned at src/feed.rs:19:9 take some 45 % of the workers' time\
+//! > worth a look: the timeout at src/price.rs:38:21 has passed 1688 times in 25 s, and what it limits was not
+//! > ready in time once: it takes longer than that, or waits for what does not come
 //!
 //! Such lines are often normal. If the service misbehaves, start here: find what should have notified the six
-//! tasks, and what the tasks of the busy place do so often.
+//! tasks, what the tasks of the busy place do so often, and why no answer comes in time.
 //!
 //! # It was last night
 //!

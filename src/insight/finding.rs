@@ -19,7 +19,9 @@
 //! | `growth.rs` | tasks of one place become more and more: suspected |
 //! | `growing_memory.rs` | tasks of one place have allocated more and more that is kept: suspected |
 //! | `growing_queues.rs` | channels and sets of tasks in which more and more lies: suspected |
-//! | `failed_connects.rs` | tasks of one place try to connect again and again, and fail |
+//! | `in_vain.rs` | tasks of one place try to connect again and again, and fail |
+//! | `ended_reads.rs` | a task reads at the end of a stream again and again: suspected |
+//! | `unaccepted.rs` | connections lie at a listener, and the task that accepts waits for something else |
 //! | `storms.rs` | a task is polled all the time and never waits: suspected |
 //! | `full_connections.rs` | a task waits to write to a peer, and what came from there lies unread |
 //! | `closed_peers.rs` | connections that their peers have closed are still open: suspected |
@@ -33,7 +35,7 @@ use super::deadlocked_task::DeadlockedTask;
 use super::deadlocks::Circle;
 use super::dump::Dump;
 use super::pool_info::JobInfo;
-use super::slow_poll_info::is_same;
+use super::slow_poll_info::{self, is_same};
 use super::task_info::TaskInfo;
 use super::wait::Wait;
 use super::worker_info::{WorkerInfo, WorkerState};
@@ -242,6 +244,32 @@ pub enum Finding {
         duration: Duration,
         /// What was said of the last one.
         error: String,
+    },
+    /// A task reads from a stream again and again although it has ended, as if it did not look at how many
+    /// bytes a read brings. Seen by several looks, and therefore only on the page.
+    #[non_exhaustive]
+    EndedReads {
+        /// The task.
+        task: RunningTask,
+        /// How many such reads there are in a second, with those of other tasks of its place, about.
+        reads_per_second: u64,
+    },
+    /// Connections have lain at a TCP listener for ten seconds and more, because the task that accepts them
+    /// waits for something else. Seen by several looks, and therefore only on the page; on Linux only.
+    #[non_exhaustive]
+    UnacceptedConnections {
+        /// The address of the listener.
+        local: String,
+        /// How many there are.
+        connections: u64,
+        /// For how long, at least.
+        duration: Duration,
+        /// The task that has waited for connections there before.
+        task: RunningTask,
+        /// Its name, if it has one.
+        name: Option<Arc<str>>,
+        /// What it does, as after "the task".
+        does: String,
     },
     /// A task has waited for ten seconds and more to read from a TCP connection that the program has opened,
     /// and for nothing else, such as a timer. Seen by several looks, and therefore only on the page; on Linux
@@ -452,7 +480,7 @@ fn alike(workers: Vec<&WorkerInfo>) -> Vec<AlikeWorkers<'_>> {
 }
 
 fn waits_for_lock(worker: &WorkerInfo) -> bool {
-    matches!(&worker.activity, Some(ThreadActivity::Calls(call)) if call.name() == Some("futex"))
+    worker.activity.as_ref().is_some_and(slow_poll_info::waits_for_lock)
 }
 
 fn blocked_worker(workers: AlikeWorkers<'_>) -> Finding {
@@ -502,7 +530,7 @@ pub(super) fn old_jobs(dump: &Dump) -> Option<Finding> {
 
 /// Whether its thread is in a system call, and not only to sleep or to wait for its next message. One that
 /// computes gets on, and a task that has it done waits for as long as it takes.
-fn is_blocked(job: &JobInfo) -> bool {
+pub(super) fn is_blocked(job: &JobInfo) -> bool {
     const WAITS: [&str; 5] = ["sleep", "mpsc", "channel", "Condvar", "park"];
     let Some(ThreadActivity::Calls(call)) = job.activity() else { return false };
     let called = job.call().and_then(|call| call.callee().map(str::to_owned));
@@ -567,12 +595,13 @@ impl Finding {
 pub(super) mod blocked_threads;
 pub(super) mod closed_peers;
 pub(super) mod descriptors;
-pub(super) mod failed_connects;
+pub(super) mod ended_reads;
 pub(super) mod full_connections;
 pub(super) mod growing_memory;
 pub(super) mod growing_queue;
 pub(super) mod growing_queues;
 pub(super) mod growth;
+pub(super) mod in_vain;
 pub(super) mod lack_of_descriptors;
 pub(super) mod long_wait;
 pub(super) mod long_waits;
@@ -580,6 +609,7 @@ pub(super) mod moving_permits;
 mod sentences;
 pub(super) mod silences;
 pub(super) mod storms;
+pub(super) mod unaccepted;
 
 #[cfg(all(test, liten_loom))]
 mod loom;

@@ -5,16 +5,18 @@ use super::cold::Following;
 use super::dump::Dump;
 use super::finding::blocked_threads::BlockedThreads;
 use super::finding::closed_peers::closed_peers;
-use super::finding::failed_connects::FailedConnects;
+use super::finding::ended_reads::RepeatedReads;
 use super::finding::full_connections::full_connections;
 use super::finding::growing_memory::GrowingMemory;
 use super::finding::growing_queues::GrowingQueues;
 use super::finding::growth::{Growth, Place, keep_every_second};
+use super::finding::in_vain::InVain;
 use super::finding::lack_of_descriptors::used_up;
 use super::finding::long_waits::long_waits;
 use super::finding::moving_permits::MovingPermits;
 use super::finding::silences::{Reader, Silences};
 use super::finding::storms::{Seen, Storms};
+use super::finding::unaccepted::Unaccepted;
 use super::finding::{Finding, many_tasks};
 use super::memory::PlaceMemory;
 use super::notable::{notable, what_most_wait_for, worth_a_look};
@@ -22,6 +24,7 @@ use super::slow_stacks::SlowStacks;
 use super::socket_info::{Quiet, SocketInfo};
 use super::task_info::TaskInfo;
 use super::task_state::TaskState;
+use super::thread_stack::ThreadStacks;
 use super::wait::Wait;
 use super::waits::WRITABLE;
 use crate::engine::task::TaskId;
@@ -48,7 +51,12 @@ pub(super) struct History {
     memory: GrowingMemory,
     queues: GrowingQueues,
     storms: Storms,
-    connects: FailedConnects,
+    connects: InVain,
+    timeouts: InVain,
+    ended_reads: RepeatedReads,
+    unaccepted: Unaccepted,
+    /// How many slow polls there had been at the last look in passing.
+    slow_polls: u64,
     permits: MovingPermits,
     accepted: Vec<(Instant, usize)>,
     silences: Silences,
@@ -65,7 +73,11 @@ impl History {
             memory: GrowingMemory::default(),
             queues: GrowingQueues::default(),
             storms: Storms::default(),
-            connects: FailedConnects::default(),
+            connects: InVain::default(),
+            timeouts: InVain::default(),
+            ended_reads: RepeatedReads::default(),
+            unaccepted: Unaccepted::default(),
+            slow_polls: 0,
             permits: MovingPermits::default(),
             accepted: Vec::new(),
             silences: Silences::default(),
@@ -85,13 +97,13 @@ impl History {
         let mut dump = handle.dump_without_stacks();
         self.note(now, handle, &mut dump, memory);
         self.permits.look(now, &dump);
-        self.storms.look_in_passing(now, &workers(handle))
+        let has_slow = std::mem::replace(&mut self.slow_polls, dump.slow_polls) < dump.slow_polls;
+        self.storms.look_in_passing(now, &workers(handle)) || has_slow
     }
 
     /// Nothing is shown any more: forgets what only looks in quick succession tell.
     pub(super) fn rest(&mut self) {
         self.blocked = BlockedThreads::default();
-        self.slow = SlowStacks::default();
     }
 
     fn note(
@@ -105,7 +117,11 @@ impl History {
         if let Some(memory) = memory {
             self.memory.look(now, memory);
         }
-        self.connects.look(now, handle.incidents().connects());
+        let incidents = handle.incidents();
+        self.connects.look(now, incidents.connects());
+        self.timeouts.look(now, incidents.timeouts());
+        self.ended_reads.look(now, incidents.ended_reads());
+        self.unaccepted.look(now, dump);
         self.queues.look(now, dump);
         let accepted = accepted(&dump.sockets);
         self.note_accepted(now, accepted.len());
@@ -132,8 +148,13 @@ impl History {
         dump.over_time.extend(full_connections(dump));
         dump.over_time.extend(used_up(dump));
         dump.over_time.extend(self.blocked.findings(now, handle));
-        dump.over_time.extend(busy);
-        let (failed, rarely_failed) = self.connects.told();
+        let ended_reads = self.ended_reads.findings();
+        dump.over_time.extend(
+            busy.into_iter().filter(|busy| !ended_reads.iter().any(|reads| is_why(reads, busy))),
+        );
+        dump.over_time.extend(ended_reads);
+        dump.over_time.extend(self.unaccepted.findings(now, dump));
+        let (failed, rarely_failed) = self.connects.told_of_connects();
         dump.over_time.extend(failed);
         let (grown, growing) = self.queues.told(dump, &polls);
         dump.over_time.extend(grown);
@@ -149,7 +170,9 @@ impl History {
         dump.is_followed = true;
         dump.notable = notable(dump);
         dump.notable.extend(many_tasks(dump).map(|many| worth_a_look(many.to_string())));
-        let more = growing.into_iter().chain(rarely_failed);
+        let timeouts = self.timeouts.told_of_timeouts();
+        let more = growing.into_iter().chain(rarely_failed).chain(timeouts);
+        let more = more.chain(self.unaccepted.notable(now, dump));
         dump.notable.extend(more.map(worth_a_look));
         dump.notable.extend(self.silences.notable().into_iter().map(worth_a_look));
     }
@@ -187,12 +210,18 @@ impl History {
     /// [`ask`](Self::ask) should follow.
     pub(super) fn glance(&mut self, now: Instant, handle: &Handle) -> bool {
         self.blocked.look(now, handle);
-        self.slow.look(now, handle);
-        self.look_closely(now, handle)
+        self.slow.look(now, handle, ThreadStacks::default());
+        self.look_at_polls(now, handle)
     }
 
-    /// The part of a [`glance`](Self::glance) that finds what is polled all the time. It stops no thread.
+    /// The part of a [`glance`](Self::glance) that stops no thread: finds what is polled all the time, and
+    /// where slow polls are that are in system calls.
     pub(super) fn look_closely(&mut self, now: Instant, handle: &Handle) -> bool {
+        self.slow.look(now, handle, ThreadStacks::of_calls());
+        self.look_at_polls(now, handle)
+    }
+
+    fn look_at_polls(&mut self, now: Instant, handle: &Handle) -> bool {
         self.storms.look(now, &workers(handle));
         self.storms.has_suspects()
     }
@@ -253,6 +282,16 @@ fn polls_of(busy: &[Finding]) -> HashMap<TaskId, u64> {
         _ => None,
     };
     busy.iter().filter_map(polls).collect()
+}
+
+/// Whether `reads`, at the end of a stream, are why a task is busy.
+fn is_why(reads: &Finding, busy: &Finding) -> bool {
+    match (reads, busy) {
+        (Finding::EndedReads { task: reads, .. }, Finding::BusyTask { task: busy, .. }) => {
+            reads.spawned_at() == busy.spawned_at()
+        }
+        _ => false,
+    }
 }
 
 /// Whether `wait` says why the tasks of `growth` become more.

@@ -131,7 +131,9 @@ fn busy(dump: &Dump) -> Vec<String> {
     let slow: Vec<_> = slow.filter_map(|worker| Some(worker.task?.spawned_at())).collect();
     let is_told = |place| {
         let is_of = |finding: &Finding| match finding {
-            Finding::BusyTask { task, .. } => task.spawned_at() == place,
+            Finding::BusyTask { task, .. } | Finding::EndedReads { task, .. } => {
+                task.spawned_at() == place
+            }
             _ => false,
         };
         slow.contains(&place) || dump.over_time.iter().any(is_of)

@@ -48,7 +48,7 @@ pub(super) fn program() -> &'static str {
 
 impl Finding {
     /// All kinds there are.
-    pub(super) const KINDS: [&str; 22] = [
+    pub(super) const KINDS: [&str; 24] = [
         "all_workers_blocked",
         "blocked_worker",
         "pool_full",
@@ -71,6 +71,8 @@ impl Finding {
         "closed_peers",
         "full_connection",
         "failed_connects",
+        "ended_reads",
+        "unaccepted_connections",
     ];
 
     pub(super) fn kind(&self) -> &'static str {
@@ -97,6 +99,8 @@ impl Finding {
             Self::ClosedPeers { .. } => 19,
             Self::FullConnection { .. } => 20,
             Self::FailedConnects { .. } => 21,
+            Self::EndedReads { .. } => 22,
+            Self::UnacceptedConnections { .. } => 23,
         }]
     }
 }

@@ -4,13 +4,15 @@ use crate::engine::task::RunningTask;
 use crate::engine::task::current::NamedTask;
 use crate::insight::blocked_call::{BlockedCall, Doing};
 use crate::insight::description::DescribedTask;
+use crate::insight::pool_info::JobInfo;
 use crate::observe::slow_polls::KEPT;
 use crate::runtime::{Handle, SlowPoll, ThreadActivity};
+use crate::short::Place;
 use std::fmt;
 use std::time::Duration;
 
 /// How long after its end a slow poll is among the first sentences.
-const LATELY: Duration = Duration::from_secs(60);
+pub(super) const LATELY: Duration = Duration::from_secs(60);
 
 /// One of the last slow polls of a runtime, under way or over; from
 /// [`Dump::slow_polls`](super::Dump::slow_polls).
@@ -24,12 +26,17 @@ pub struct SlowPollInfo {
     pub(super) ended: Option<Duration>,
     /// The addresses on the stack of its thread, if that was looked at.
     pub(super) stack: Vec<usize>,
+    /// The blocking job that has perhaps held the lock for which the thread has waited, or one like it.
+    pub(super) holder: Option<JobInfo>,
 }
 
 impl SlowPollInfo {
     /// The last ones, first those that are under way, then those that have ended last.
     pub(super) fn list(handle: &Handle) -> Vec<Self> {
-        let of = |(slow, position, ended)| Self { slow, position, ended, stack: Vec::new() };
+        let of = |(slow, position, ended)| {
+            let (stack, holder) = (Vec::new(), None);
+            Self { slow, position, ended, stack, holder }
+        };
         let mut list: Vec<_> = handle.last_slow_polls().into_iter().map(of).collect();
         list.sort_by_key(|info| info.ended);
         list
@@ -131,6 +138,11 @@ pub(super) fn is_same(one: &ThreadActivity, other: &ThreadActivity) -> bool {
     }
 }
 
+/// Whether the thread waits for a lock, or for a signal of another thread.
+pub(super) fn waits_for_lock(activity: &ThreadActivity) -> bool {
+    matches!(activity, ThreadActivity::Calls(call) if call.name() == Some("futex"))
+}
+
 /// What to do about a slow poll whose thread does this, in this call.
 pub(super) fn advice(activity: &ThreadActivity, call: Option<&BlockedCall>) -> &'static str {
     let joins = |call: &BlockedCall| call.callee().is_some_and(|name| name.ends_with("::join"));
@@ -142,7 +154,7 @@ pub(super) fn advice(activity: &ThreadActivity, call: Option<&BlockedCall>) -> &
         ThreadActivity::Runs => {
             "perhaps other threads have the processors; if not, use spawn_blocking, or yield more often"
         }
-        ThreadActivity::Calls(call) if call.name() == Some("futex") => {
+        activity if waits_for_lock(activity) => {
             "another thread holds the lock or has to signal: wait in spawn_blocking, or by liten::sync"
         }
         _ => "use spawn_blocking, or yield more often",
@@ -224,7 +236,8 @@ impl<'a> Lately<'a> {
         let alike =
             |info: &SlowPollInfo| lately.clone().filter(|it| place(it) == place(info)).count();
         let key = |info: &&SlowPollInfo| {
-            (info.task().is_some(), alike(info), !info.stack.is_empty(), info.duration())
+            let (has_stack, has_holder) = (!info.stack.is_empty(), info.holder.is_some());
+            (info.task().is_some(), alike(info), has_holder, has_stack, info.duration())
         };
         // Of several that are equal, the last one.
         let shown = lately.clone().rev().max_by_key(key)?;
@@ -259,9 +272,17 @@ impl fmt::Display for Lately<'_> {
             }
         }
         match shown.task() {
-            Some(_) if *has_panicked => write!(f, "{shown}; it has panicked"),
-            Some(_) => write!(f, "{shown}; {}", advice(shown.activity(), shown.call().as_ref())),
-            None => shown.fmt(f),
+            Some(_) if *has_panicked => write!(f, "{shown}; it has panicked")?,
+            Some(_) => write!(f, "{shown}; {}", advice(shown.activity(), shown.call().as_ref()))?,
+            None => shown.fmt(f)?,
         }
+        let Some(holder) = &shown.holder else { return Ok(()) };
+        let place = Place(holder.task().spawned_at());
+        write!(
+            f,
+            "; blocking work of {place} went on when the lock of such a poll was free, and perhaps held \
+             it{}",
+            holder.does()
+        )
     }
 }

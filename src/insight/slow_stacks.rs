@@ -4,10 +4,17 @@
 //! tells where its thread was. So the page's thread glances often, and reads the stacks of the slow polls
 //! that it finds under way: [`LOOKS`] times a second at most, because for each of these looks it reads what
 //! is mapped, and the tables of the compiler.
+//!
+//! A lock of std does not tell which thread holds it. But a blocking job that is in a system call while a poll
+//! waits for a lock, and has left it at the first glance after that poll, has perhaps held it. One that is in
+//! the same call still has not, such as one that reads from a terminal.
 
-use super::slow_poll_info::SlowPollInfo;
+use super::finding::is_blocked;
+use super::pool_info::{JobInfo, PoolInfo};
+use super::slow_poll_info::{LATELY, SlowPollInfo, is_same, waits_for_lock};
 use super::thread_stack::ThreadStacks;
 use crate::runtime::Handle;
+use std::panic::Location;
 use std::time::{Duration, Instant};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -21,6 +28,8 @@ const MOST_TRIES: u32 = 4;
 pub(super) struct SlowStacks {
     /// Of polls that are among the last slow ones.
     kept: Vec<SlowStack>,
+    /// The last one of each place.
+    holders: Vec<Holder>,
     looked: Option<Instant>,
 }
 
@@ -30,19 +39,47 @@ struct SlowStack {
     position: u64,
     addresses: Vec<usize>,
     tries: u32,
+    /// Those that were in a system call while it waited for a lock, until it has ended.
+    suspects: Vec<JobInfo>,
+}
+
+/// What has perhaps held a lock for which slow polls of the tasks of a place have waited.
+struct Holder {
+    found: Instant,
+    place: &'static Location<'static>,
+    job: JobInfo,
 }
 
 impl SlowStack {
     fn is_of(&self, poll: &SlowPollInfo) -> bool {
         (self.worker, self.position) == (poll.worker(), poll.position)
     }
+
+    /// The poll has ended, and these are the jobs just after that. If several have left their calls, it is not
+    /// known which of them is the one.
+    fn holder(&mut self, jobs: &[JobInfo]) -> Option<JobInfo> {
+        let has_left = |suspect: &JobInfo| {
+            let now = jobs.iter().find(|job| job.task() == suspect.task());
+            let now = now.and_then(JobInfo::activity);
+            !now.zip(suspect.activity()).is_some_and(|(now, then)| is_same(now, then))
+        };
+        let mut suspects = std::mem::take(&mut self.suspects);
+        suspects.retain(has_left);
+        suspects.pop().filter(|_| suspects.is_empty())
+    }
+}
+
+/// Whether the job is in a system call, and does not wait for a lock itself.
+fn is_suspect(job: &JobInfo) -> bool {
+    is_blocked(job) && !job.activity().is_some_and(waits_for_lock)
 }
 
 impl SlowStacks {
-    /// Reads the stacks of slow polls that are under way.
-    pub(super) fn look(&mut self, now: Instant, handle: &Handle) {
+    /// Reads the stacks of slow polls that are under way, as far as `stacks` does.
+    pub(super) fn look(&mut self, now: Instant, handle: &Handle, mut stacks: ThreadStacks) {
         let polls = SlowPollInfo::list(handle);
         self.kept.retain(|kept| polls.iter().any(|poll| kept.is_of(poll)));
+        self.find_holders(now, &polls, handle);
         let is_known = |poll: &&SlowPollInfo| {
             let mut kept = self.kept.iter().filter(|kept| kept.is_of(poll));
             kept.any(|kept| !kept.addresses.is_empty() || kept.tries == MOST_TRIES)
@@ -53,19 +90,41 @@ impl SlowStacks {
         if unknown.peek().is_none() || self.looked.is_some_and(is_early) {
             return;
         }
-        let mut stacks = ThreadStacks::default();
         let read = |poll| (poll, addresses(handle, poll, &mut stacks).unwrap_or_default());
         let read: Vec<_> = unknown.map(read).collect();
+        let mut blocked = None;
         for (poll, addresses) in read {
-            match self.kept.iter_mut().find(|kept| kept.is_of(poll)) {
-                Some(kept) => (kept.addresses, kept.tries) = (addresses, kept.tries + 1),
-                None => {
-                    let (worker, position) = (poll.worker(), poll.position);
-                    self.kept.push(SlowStack { worker, position, addresses, tries: 1 });
-                }
+            if let Some(kept) = self.kept.iter_mut().find(|kept| kept.is_of(poll)) {
+                (kept.addresses, kept.tries) = (addresses, kept.tries + 1);
+                continue;
             }
+            let (worker, position) = (poll.worker(), poll.position);
+            let mut suspects = Vec::new();
+            if waits_for_lock(poll.activity()) {
+                let blocked = blocked.get_or_insert_with(|| {
+                    let jobs = PoolInfo::of(handle, Some(&mut stacks)).jobs;
+                    jobs.into_iter().filter(is_suspect).collect()
+                });
+                suspects.clone_from(blocked);
+            }
+            self.kept.push(SlowStack { worker, position, addresses, tries: 1, suspects });
         }
         self.looked = Some(now);
+    }
+
+    /// Asks what the suspects do now that the polls have ended.
+    fn find_holders(&mut self, now: Instant, polls: &[SlowPollInfo], handle: &Handle) {
+        self.holders.retain(|holder| now.saturating_duration_since(holder.found) < LATELY);
+        let mut jobs = None;
+        for poll in polls.iter().filter(|poll| poll.ended.is_some()) {
+            let is_open = |kept: &&mut SlowStack| kept.is_of(poll) && !kept.suspects.is_empty();
+            let Some(kept) = self.kept.iter_mut().find(is_open) else { continue };
+            let jobs = jobs.get_or_insert_with(|| PoolInfo::of(handle, None).jobs);
+            let (Some(job), Some(task)) = (kept.holder(jobs), poll.task()) else { continue };
+            let place = task.spawned_at();
+            self.holders.retain(|holder| holder.place != place);
+            self.holders.push(Holder { found: now, place, job });
+        }
     }
 
     /// Gives them to the polls.
@@ -73,6 +132,12 @@ impl SlowStacks {
         for poll in polls {
             if let Some(kept) = self.kept.iter().find(|kept| kept.is_of(poll)) {
                 poll.stack.clone_from(&kept.addresses);
+            }
+            let place = poll.task().map(|task| task.spawned_at());
+            let mut holders = self.holders.iter();
+            let holder = holders.find(|holder| Some(holder.place) == place);
+            if waits_for_lock(poll.activity()) {
+                poll.holder = holder.map(|holder| holder.job.clone());
             }
         }
     }

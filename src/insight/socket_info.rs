@@ -73,6 +73,11 @@ impl SocketInfo {
         }
     }
 
+    /// Its descriptor, and its number in the system if it is a socket: the same at each look.
+    pub(super) fn key(&self) -> Option<(i32, Option<u64>)> {
+        Some((self.descriptor?, self.target.as_ref().and_then(Target::number)))
+    }
+
     pub(super) fn local_address(&self) -> Option<&Address> {
         self.target.as_ref()?.socket.as_ref()?.local.as_ref()
     }
@@ -164,8 +169,7 @@ impl Quiet {
     pub(super) fn look(&mut self, now: Instant, sockets: &mut [SocketInfo]) {
         let mut before = std::mem::take(&mut self.since);
         for socket in &mut *sockets {
-            let Some(descriptor) = socket.descriptor else { continue };
-            let key = (descriptor, socket.target.as_ref().and_then(Target::number));
+            let Some(key) = socket.key() else { continue };
             let known = before.remove(&key).filter(|(events, _)| *events == socket.events);
             let since = known.map(|(_, since)| since);
             socket.quiet_for = since.map(|since| now.saturating_duration_since(since));

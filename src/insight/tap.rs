@@ -5,7 +5,7 @@ use crate::engine::scheduler::Shared;
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::RunningTask;
 use crate::observe::{self, Observer};
-use crate::runtime::panics::follow_panics;
+use crate::runtime::incidents::follow_panics;
 use crate::runtime::{Handle, Id};
 use std::num::NonZeroUsize;
 use std::time::Instant;

@@ -17,7 +17,7 @@ use crate::engine::driver::readiness::shutdown_error;
 use crate::engine::driver::timers::TimerEntry;
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::budget;
-use crate::runtime::panics::connected;
+use crate::runtime::incidents::connected;
 use std::future::Future;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};

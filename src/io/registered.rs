@@ -44,6 +44,7 @@ use crate::engine::sync_shim::Arc;
 use crate::engine::task::budget;
 use crate::impls::impl_debug;
 use crate::runtime::Handle;
+use crate::runtime::incidents::read_end;
 use mio::event::Source;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
@@ -278,6 +279,9 @@ impl Registered {
         let (moved, event) = ready!(self.poll_io_event(cx, direction, operation))?;
         if SHORT_TRANSFER_DRAINS && 0 < moved && moved < full.min(MOST_BYTES) {
             self.registration.clear_after_short_transfer(event, direction);
+        }
+        if moved == 0 && direction == Direction::Read {
+            read_end();
         }
         Poll::Ready(Ok(charged(moved)))
     }

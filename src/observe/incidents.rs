@@ -1,5 +1,7 @@
 //! What goes wrong in a runtime, told at once to those that listen: the panic of a task, and a slow poll.
-//! Panics are counted, too, by the place of the spawn. So are attempts to connect, most of which go well.
+//! Panics are counted, too, by the place of the spawn. So is what a program does again and again although it
+//! goes wrong, while something looks at the process: attempts to connect, calls that a timeout ends, and reads
+//! at the end of a stream.
 //!
 //! A panic is told of on the thread of the panic, and a slow poll on the driver thread. Neither may be kept
 //! from its work, so a listener takes a note and leaves the rest to a thread of its own.
@@ -7,7 +9,8 @@
 use super::slow_poll::SlowPoll;
 use crate::engine::sync_shim::{Arc, Mutex, clock};
 use crate::engine::task::RunningTask;
-use std::io;
+use std::fmt::Display;
+use std::panic::Location;
 use std::time::Instant;
 
 /// Its functions are called under a lock that each of them shares, and while a panic unwinds: they are short,
@@ -26,10 +29,14 @@ pub(crate) trait Listener: Send + Sync {
 pub(crate) struct Incidents {
     listeners: Mutex<Vec<Arc<dyn Listener>>>,
     panics: Mutex<Vec<Panics>>,
-    connects: Mutex<Vec<Connects>>,
+    /// By the place of the spawn.
+    connects: Mutex<Vec<Attempts>>,
+    /// By the place of the call.
+    timeouts: Mutex<Vec<Attempts>>,
+    ended_reads: Mutex<Vec<EndedReads>>,
 }
 
-/// The most places whose panics, or attempts to connect, are counted.
+/// The most places of each kind that are counted.
 const PLACES: usize = 64;
 
 /// The panics of the tasks of one place.
@@ -41,16 +48,23 @@ pub(crate) struct Panics {
     pub(crate) count: u64,
 }
 
-/// The attempts to connect of the tasks of one place, counted while something looks at the process, from
-/// the first that has failed.
+/// What was tried at one place, counted from the first failure on.
 #[derive(Debug, Clone)]
-pub(crate) struct Connects {
-    /// The last one that has failed.
-    pub(crate) task: RunningTask,
+pub(crate) struct Attempts {
+    pub(crate) place: &'static Location<'static>,
     pub(crate) made: u64,
     pub(crate) failed: u64,
-    /// The last one.
+    /// The last error.
     pub(crate) error: String,
+}
+
+/// Reads at the end of a stream by the tasks of one place. A task learns of the end by the first.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EndedReads {
+    /// The last one that has read there.
+    pub(crate) task: RunningTask,
+    /// How many reads came from the same task as the one before.
+    pub(crate) repeated: u64,
 }
 
 impl Incidents {
@@ -59,31 +73,45 @@ impl Incidents {
             listeners: Mutex::new(Vec::new()),
             panics: Mutex::new(Vec::new()),
             connects: Mutex::new(Vec::new()),
+            timeouts: Mutex::new(Vec::new()),
+            ended_reads: Mutex::new(Vec::new()),
         })
     }
 
     /// The attempts to connect, by the place of the spawn, of places with failures.
-    pub(crate) fn connects(&self) -> Vec<Connects> {
+    pub(crate) fn connects(&self) -> Vec<Attempts> {
         self.connects.lock().clone()
     }
 
     /// The task has made a connection, or has failed to.
-    pub(crate) fn connected(&self, task: RunningTask, result: Result<(), &io::Error>) {
-        let mut connects = self.connects.lock();
-        let same = |known: &Connects| known.task.spawned_at() == task.spawned_at();
-        let known = connects.iter().position(same);
-        match (result, known) {
-            (Ok(()), Some(place)) => connects[place].made += 1,
-            (Err(error), Some(place)) => {
-                let failed = connects[place].failed + 1;
-                connects[place] =
-                    Connects { task, failed, error: error.to_string(), ..connects[place] };
-            }
-            // A place is counted from its first failure on, so that those that have none take no room.
-            (Err(error), None) if connects.len() < PLACES => {
-                connects.push(Connects { task, made: 0, failed: 1, error: error.to_string() });
-            }
-            (_, None) => {}
+    pub(crate) fn connected(&self, task: RunningTask, error: Option<&dyn Display>) {
+        count(&mut self.connects.lock(), task.spawned_at(), error);
+    }
+
+    /// The calls with a timeout, by their place, of places where one has passed.
+    pub(crate) fn timeouts(&self) -> Vec<Attempts> {
+        self.timeouts.lock().clone()
+    }
+
+    /// What is limited at that place was ready in time, or was not.
+    pub(crate) fn timed(&self, place: &'static Location<'static>, has_elapsed: bool) {
+        count(&mut self.timeouts.lock(), place, has_elapsed.then_some(&""));
+    }
+
+    /// The reads at the end of a stream, by the place of the spawn.
+    pub(crate) fn ended_reads(&self) -> Vec<EndedReads> {
+        self.ended_reads.lock().clone()
+    }
+
+    /// The task has read, and there was nothing: the stream has ended.
+    pub(crate) fn read_end(&self, task: RunningTask) {
+        let mut reads = self.ended_reads.lock();
+        let same = |known: &EndedReads| known.task.spawned_at() == task.spawned_at();
+        match reads.iter().position(same) {
+            Some(place) if reads[place].task == task => reads[place].repeated += 1,
+            Some(place) => reads[place].task = task,
+            None if reads.len() < PLACES => reads.push(EndedReads { task, repeated: 0 }),
+            None => {}
         }
     }
 
@@ -128,5 +156,20 @@ impl Incidents {
 
     pub(super) fn slow_poll(&self, poll: &SlowPoll) {
         self.listeners.lock().iter().for_each(|listener| listener.slow_poll(poll));
+    }
+}
+
+fn count(all: &mut Vec<Attempts>, place: &'static Location<'static>, error: Option<&dyn Display>) {
+    match (error, all.iter().position(|known| known.place == place)) {
+        (None, Some(known)) => all[known].made += 1,
+        (Some(error), Some(known)) => {
+            all[known].failed += 1;
+            all[known].error = error.to_string();
+        }
+        // A place is counted from its first failure on, so that those that have none take no room.
+        (Some(error), None) if all.len() < PLACES => {
+            all.push(Attempts { place, made: 0, failed: 1, error: error.to_string() });
+        }
+        (_, None) => {}
     }
 }

@@ -4,11 +4,12 @@ use super::timer::Timer;
 use super::{Duration, Instant};
 use crate::engine::task::budget;
 use crate::impls::{impl_debug, impl_error};
-use crate::runtime::tokio_words;
+use crate::runtime::{incidents, tokio_words};
 use pin_project_lite::pin_project;
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::io;
+use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -57,6 +58,7 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
         // Before the time begins to count. In place: it may be large.
         value: future.into_future(),
         timer: limit(duration),
+        called_at: Location::caller(),
         has_elapsed: false,
     }
 }
@@ -103,7 +105,12 @@ fn limit(duration: Duration) -> Option<Timer> {
 /// ```
 #[track_caller]
 pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
-    Timeout { value: future.into_future(), timer: Some(Timer::new(deadline)), has_elapsed: false }
+    Timeout {
+        value: future.into_future(),
+        timer: Some(Timer::new(deadline)),
+        called_at: Location::caller(),
+        has_elapsed: false,
+    }
 }
 
 pin_project! {
@@ -114,6 +121,7 @@ pin_project! {
         value: F,
         // `None`: no limit.
         timer: Option<Timer>,
+        called_at: &'static Location<'static>,
         // It stays so when it is polled again, which the timer does not by itself under tokio's name.
         has_elapsed: bool,
     }
@@ -159,8 +167,17 @@ impl<F> Timeout<F> {
         } else {
             ready!(budget::poll_leaf(cx, poll));
         }
+        if !*this.has_elapsed {
+            incidents::elapsed(this.called_at);
+        }
         *this.has_elapsed = true;
         Poll::Ready(Elapsed(()))
+    }
+
+    /// Notes that the future was ready in time.
+    #[doc(hidden)]
+    pub fn met(&self) {
+        incidents::met(self.called_at);
     }
 
     /// Takes the deadline away and returns the future.
@@ -175,6 +192,7 @@ impl<F: Future> Future for Timeout<F> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let had_budget = budget::is_left();
         if let Poll::Ready(output) = self.as_mut().project().value.poll(cx) {
+            self.met();
             return Poll::Ready(Ok(output));
         }
         self.poll_deadline(cx, had_budget).map(Err)

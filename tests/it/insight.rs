@@ -16,6 +16,7 @@ mod flight_recorder;
 mod flight_signals;
 mod latencies;
 mod live;
+mod neglected;
 mod notable;
 mod page;
 mod page_variable;

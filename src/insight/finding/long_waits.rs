@@ -6,8 +6,8 @@
 //! that wait for each other; or a thing of which no holder is known. All tasks with one root are one finding.
 //!
 //! It is told from [`LONG`] on, and not if the root may well be in order: a task that waits for its next
-//! period, or for a client, and only lets senders wait meanwhile; or one of several alike that share a
-//! receiver by a lock. A semaphore without permits of its own is no limit but a signal, and nothing is told
+//! period, or for a client, and only lets senders wait meanwhile; one that goes on, if it takes something from
+//! the channel now and then ([`STARVED`]); or one of several alike that share a receiver by a lock. A semaphore without permits of its own is no limit but a signal, and nothing is told
 //! of it. Nor of one whose permits come back (`moving_permits.rs`), nor of tasks that a deadlock names. Of a
 //! lock that passes from task to task it is said that it does: its holder of one moment is not to blame.
 
@@ -27,6 +27,9 @@ use std::time::Duration;
 
 /// A task that has waited for longer is told of.
 pub(in crate::insight) const LONG: Duration = Duration::from_secs(10);
+
+/// A receiver that goes on, and takes nothing from a full channel for longer, is told of.
+const STARVED: Duration = Duration::from_secs(20);
 
 /// A task whose timer ends sooner is taken for one that does something again and again.
 const PERIOD: Duration = Duration::from_secs(60);
@@ -89,7 +92,10 @@ pub(in crate::insight) fn long_waits(
     let mut groups: HashMap<Root, Group<'_>> = HashMap::new();
     for task in dump.tasks.iter().filter(|task| waits_for_task(task).is_some()) {
         let Some((root, depth)) = chains.end(task) else { continue };
-        if matches!(root, Root::Thing(number) if moving.permits.contains(&number)) {
+        // The task at the end may keep the senders of one channel waiting, and take from another one.
+        let waited_for = thing(task).and_then(number);
+        let moves = |number: u32| moving.permits.contains(&number);
+        if waited_for.is_some_and(moves) || matches!(root, Root::Thing(number) if moves(number)) {
             continue;
         }
         let group =
@@ -201,7 +207,8 @@ impl<'a> Chains<'a> {
     /// The sentence about a group, if it is to be told.
     fn told(&self, root_key: Root, group: Group<'a>) -> Option<LongWait> {
         let (_, _, first) = group.deepest?;
-        if group.only_senders && self.may_be_in_order(root_key)
+        let starved = self.starved(root_key, &group);
+        if group.only_senders && starved.is_none() && self.may_be_in_order(root_key)
             || self.is_queue(root_key, first, &group.places_of_things)
         {
             return None;
@@ -228,6 +235,13 @@ impl<'a> Chains<'a> {
             chain[0].waits_for.forget_writing();
         }
         let (root, mut root_does) = self.root(next, &chain);
+        if let Some(time) = starved {
+            let seconds = time.as_secs();
+            root_does.push_str(&format!(
+                "; it goes on, and has taken nothing from there for {seconds} s at least, as if other branches \
+                 of a select always came first"
+            ));
+        }
         if root.is_none() && group.has_readers && group.has_writers {
             root_does.push_str(
                 ", perhaps one of them, which reads it and waits to read it again, behind one that waits to \
@@ -296,6 +310,18 @@ impl<'a> Chains<'a> {
                 }),
                 _ => false,
             })
+    }
+
+    /// For how long the task at the end has taken nothing from the channel for which all of them wait, if it
+    /// goes on with something else.
+    fn starved(&self, root: Root, group: &Group<'_>) -> Option<Duration> {
+        let Root::Task(id) = root else { return None };
+        let is_cold = self.tasks.get(&id)?.cold_for().is_some_and(|time| time >= LONG);
+        let mut things = group.things.iter();
+        let (Some(&Some(channel)), None) = (things.next(), things.next()) else { return None };
+        let time = self.moving.still.get(&channel).filter(|time| **time >= STARVED)?;
+        let goes_on = !is_cold && !self.is_slow(id) && !self.busy.contains_key(&id);
+        (group.only_senders && goes_on).then_some(*time)
     }
 
     fn is_slow(&self, task: TaskId) -> bool {

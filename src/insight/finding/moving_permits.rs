@@ -39,6 +39,8 @@ pub(in crate::insight) struct Moving {
     pub(in crate::insight) permits: HashSet<u32>,
     /// Tasks were seen to get them.
     pub(in crate::insight) locks: HashSet<u32>,
+    /// Semaphores and channels of which no task has got anything for so long, while tasks waited.
+    pub(in crate::insight) still: HashMap<u32, Duration>,
 }
 
 /// The looks at one runtime.
@@ -107,10 +109,15 @@ impl MovingPermits {
             now.saturating_duration_since(waiting.moved) < patience
                 && (waiting.longest_gap.is_some() || !waiting.is_lock)
         };
-        let moving = self.things.iter().filter(moves);
-        let (locks, permits): (Vec<_>, Vec<_>) = moving.partition(|(_, waiting)| waiting.is_lock);
+        let (moving, others): (Vec<_>, Vec<_>) = self.things.iter().partition(moves);
+        let still = others.into_iter().filter(|(_, waiting)| !waiting.is_lock);
+        let still = still
+            .map(|(number, waiting)| (*number, now.saturating_duration_since(waiting.moved)))
+            .collect();
+        let (locks, permits): (Vec<_>, Vec<_>) =
+            moving.into_iter().partition(|(_, waiting)| waiting.is_lock);
         let numbers =
             |of: Vec<(&u32, &Waiting)>| of.into_iter().map(|(number, _)| *number).collect();
-        Moving { permits: numbers(permits), locks: numbers(locks) }
+        Moving { permits: numbers(permits), locks: numbers(locks), still }
     }
 }

@@ -1,7 +1,7 @@
 //! What a finding says.
 
-use super::failed_connects::fmt_failed;
-use super::{Finding, blocked_threads};
+use super::in_vain::fmt_failed;
+use super::{Finding, blocked_threads, unaccepted};
 use crate::engine::scheduler::SPARES_VARIABLE;
 use crate::insight::blocked_call::Doing;
 use crate::insight::deadlocked_task::DeadlockedTask;
@@ -31,6 +31,8 @@ impl fmt::Display for Finding {
             | Self::GrowingMemory { .. }
             | Self::ClosedPeers { .. }
             | Self::BusyTask { .. }
+            | Self::EndedReads { .. }
+            | Self::UnacceptedConnections { .. }
             | Self::SilentPeer { .. }
             | Self::FullConnection { .. } => self.fmt_suspicion(f),
             Self::AllWorkersBlocked { .. }
@@ -210,6 +212,21 @@ impl Finding {
                  itself, or always to find more to do; let it wait for an event or a timer",
                 DescribedTask::waiting(*task, name.as_deref())
             ),
+            Self::EndedReads { task, reads_per_second } => write!(
+                f,
+                "{}, reads at the end of a stream some {reads_per_second} times a second, and never waits \
+                 for that: end the loop when a read brings 0 bytes",
+                DescribedTask::running(*task, None)
+            ),
+            Self::UnacceptedConnections { local, connections, duration, task, name, does } => {
+                write!(
+                    f,
+                    "{}, because {}, which accepts there, {does}: let it give each connection to a task of its \
+                 own, and wait for nothing else",
+                    unaccepted::lie(*connections, local, *duration),
+                    DescribedTask::waiting(*task, name.as_deref())
+                )
+            }
             Self::FullConnection { task, name, peer, unread, duration, connections } => {
                 write!(
                     f,

@@ -411,7 +411,7 @@ fn slow_polls_of_the_last_minute_are_said_after_what_is_wrong() {
     let of = |duration, ended: Option<Duration>, activity| {
         let (task, name) = (Some(task()), Some("sorts".into()));
         let slow = SlowPoll { worker: 1, task, name, duration, activity };
-        SlowPollInfo { slow, position: 7, ended, stack: Vec::new() }
+        SlowPollInfo { slow, position: 7, ended, stack: Vec::new(), holder: None }
     };
     let (short, long) = (120 * MS, 450 * MS);
     let mut dump = healthy();

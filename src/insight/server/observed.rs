@@ -3,7 +3,7 @@
 use crate::engine::sync_shim::Mutex;
 use crate::runtime::Handle;
 use crate::runtime::gauges::follow_gauges;
-use crate::runtime::panics::{follow_connects, follow_executors, follow_panics};
+use crate::runtime::incidents::{follow_attempts, follow_executors, follow_panics};
 use crate::runtime::weak_handle::WeakHandle;
 
 /// Held weakly: a page keeps nothing of a runtime that has ended.
@@ -23,7 +23,7 @@ impl Observed {
 
     pub(super) fn add(&self, handle: &Handle) {
         follow_panics();
-        follow_connects();
+        follow_attempts();
         follow_executors();
         follow_gauges();
         // So that a program that makes one after the other needs no memory for those that are gone.

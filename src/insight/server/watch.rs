@@ -6,11 +6,12 @@
 //! second, as each request takes one. Scrapers of `/metrics` come all the time and ask for numbers only, so
 //! they do not count.
 //!
-//! When no request has come for [`LINGER`], the thread only goes on *patrol*: one look in [`PATROL`] that
-//! stops no thread. Without it, the first answer could not tell for how long anything has lasted, and a
+//! When no request has come for [`LINGER`], the thread only goes on *patrol*: one look in [`PATROL`], and
+//! more at first, that stops no thread. Without it, the first answer could not tell for how long anything has lasted, and a
 //! person on call often asks once. Such a look takes some 100 ns for each task, a system call for each source
 //! of events, and the system's tables of sockets. It takes no more than one part in [`PATROL_SHARE`] of a
-//! processor. Some seconds of glances at the workers follow it if they begin very many polls.
+//! processor. Some seconds of glances at the workers follow it if they begin very many polls, or if polls
+//! were slow.
 //!
 //! Polls that last long on other threads than workers show by glances alone. So the first request after a
 //! pause waits until some have been made: see [`Watch::begin`].
@@ -40,8 +41,11 @@ const PICTURES: Duration = Duration::from_secs(1);
 /// What goes through all tasks takes no more than one part in this many of the time.
 const SHARE: u32 = 20;
 
-/// The pause between two looks of the patrol.
+/// The pause between two looks of the patrol, and at first, so that it sees what tasks do before something
+/// goes wrong: which one accepts connections, for instance.
 const PATROL: Duration = Duration::from_secs(5);
+const FIRST_PATROLS: Duration = Duration::from_secs(1);
+const FIRST: Duration = Duration::from_secs(10);
 const PATROL_SHARE: u32 = 100;
 
 /// How long the first request waits for glances: more than the usual threshold of a slow poll, and at most,
@@ -154,6 +158,7 @@ impl Watch {
 
     /// Looks now and then, for ever, while no request makes it look more often.
     pub(super) async fn patrol(self: Rc<Self>) {
+        let start = clock::now();
         loop {
             let (begun, at) = (time_of_this_thread(), clock::now());
             if !self.is_under_way.get() && self.look_in_passing() {
@@ -164,7 +169,9 @@ impl Watch {
             let used =
                 time_of_this_thread().zip(begun).map(|(now, begun)| now.saturating_sub(begun));
             let used = used.unwrap_or_else(|| clock::now().saturating_duration_since(at));
-            sleep(PATROL.max(used * PATROL_SHARE)).await;
+            let is_first = at.saturating_duration_since(start) < FIRST;
+            let pause = if is_first { FIRST_PATROLS } else { PATROL };
+            sleep(pause.max(used * PATROL_SHARE)).await;
         }
     }
 

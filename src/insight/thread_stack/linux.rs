@@ -28,6 +28,11 @@ pub(in crate::insight) struct ThreadStacks {
 }
 
 impl ThreadStacks {
+    /// Reads those of threads in system calls, and interrupts no thread.
+    pub(in crate::insight) fn of_calls() -> Self {
+        Self { waited: PATIENCE, ..Self::default() }
+    }
+
     /// Returns the addresses at which the functions go on that are on the stack of a thread of this process,
     /// the innermost first. Empty if the thread is not in this call, or if it has run meanwhile.
     pub(in crate::insight) fn addresses(&mut self, thread: u32, call: &SystemCall) -> Vec<usize> {
@@ -37,6 +42,9 @@ impl ThreadStacks {
 
     /// As [`addresses`](Self::addresses), of a thread that was seen to run, which is interrupted.
     pub(in crate::insight) fn interrupted(&mut self, thread: u32) -> Vec<usize> {
+        if self.waited >= PATIENCE {
+            return Vec::new();
+        }
         let began = Instant::now();
         self.read_maps();
         let Some((maps, _)) = &self.maps else { return Vec::new() };

@@ -5,7 +5,7 @@ use crate::engine::driver::Driver;
 use crate::engine::sync_shim::Arc;
 use crate::io::{current_driver, driver_for};
 use crate::net::system;
-use crate::runtime::panics::connected;
+use crate::runtime::incidents::connected;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;

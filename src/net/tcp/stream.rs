@@ -7,7 +7,7 @@ use crate::engine::task::budget;
 use crate::io::{Async, Interest, driver_for};
 use crate::net::address::{ToSocketAddrs, first_success};
 use crate::net::{TCP_STREAM, system};
-use crate::runtime::panics::connected;
+use crate::runtime::incidents::connected;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;

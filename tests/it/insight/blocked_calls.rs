@@ -1,11 +1,13 @@
 //! In which function of the program a thread is blocked.
 
 use super::culprits::{page_of, until_said};
-use crate::support::guard::{guarded, workers};
+use super::requests::body;
+use crate::support::guard::{guarded, until, workers};
 use liten::insight::{BlockedCall, Finding};
 use liten::runtime::{Handle, LocalRuntime};
 use liten::task::spawn_local;
-use std::io::Read;
+use liten::time::sleep;
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -106,6 +108,53 @@ fn a_task_that_keeps_the_only_thread_is_told_with_the_function_that_reads() {
         );
         drop(end);
         thread.join().unwrap();
+    });
+}
+
+/// Holds the lock until the other side of the device says something. Returns whether it has.
+#[inline(never)]
+fn reports(log: &Mutex<u32>, mut device: &UnixStream) -> bool {
+    let _held = log.lock().unwrap();
+    device.read(&mut [0]).is_ok_and(|count| count > 0)
+}
+
+/// Beside one that is in the same system call all the time.
+#[test]
+fn a_job_that_has_held_the_lock_of_slow_polls_is_told_with_what_it_did() {
+    guarded(|| {
+        let runtime = workers(2);
+        let page = page_of(runtime.handle());
+        let log = Arc::new(Mutex::new(0));
+        let ((device, mut other_side), (idle, end)) =
+            (UnixStream::pair().unwrap(), UnixStream::pair().unwrap());
+        let of_job = log.clone();
+        let jobs = [
+            runtime.spawn_blocking(move || {
+                while reports(&of_job, &device) {
+                    thread::sleep(Duration::from_millis(100));
+                }
+            }),
+            runtime.spawn_blocking(move || reads_the_device(idle)),
+        ];
+        let task = runtime.spawn(async move {
+            loop {
+                writes_the_log(&log);
+                sleep(Duration::from_millis(5)).await;
+            }
+        });
+        until(|| {
+            // For so long the job holds the lock.
+            thread::sleep(Duration::from_millis(400));
+            other_side.write_all(&[1]).unwrap();
+            let text = body(&page, "/text");
+            let held = text.split_once(" such a poll was free, and perhaps held it: ");
+            held.is_some_and(|(_, does)| does.lines().next().unwrap().contains("reports"))
+        });
+        task.abort();
+        drop((other_side, end));
+        for job in jobs {
+            runtime.block_on(job).unwrap();
+        }
     });
 }
 

@@ -96,6 +96,7 @@ impl<T: Future> Future for Timeout<T> {
         let this = self.project();
         let had_budget = coop::has_budget_remaining();
         if let Poll::Ready(output) = this.value.poll(cx) {
+            this.limit.met();
             return Poll::Ready(Ok(output));
         }
         ready!(crate::trace::trace_leaf(cx));

@@ -1,8 +1,10 @@
-//! Places whose tasks try to connect again and again, and fail, seen by several looks.
+//! Places at which the program tries something again and again in vain, seen by several looks: tasks that fail
+//! to connect, and calls that a timeout ends each time.
 
 use super::Finding;
-use crate::observe::incidents::Connects;
+use crate::observe::incidents::Attempts;
 use crate::short::Place;
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::fmt;
 use std::panic::Location;
@@ -16,30 +18,33 @@ const SHORTEST: Duration = Duration::from_secs(10);
 const PERIOD: Duration = Duration::from_secs(1);
 
 /// The fewest failures that are told in that time, and from how many in a second on it is more than worth a
-/// look.
+/// look that tasks fail to connect.
 const FEWEST: u64 = 5;
 const MANY_PER_SECOND: u64 = 10;
 
-/// A place whose tasks have not failed for longer is told no more. While no request comes, looks are five
+/// A place where nothing has failed for longer is told no more. While no request comes, looks are five
 /// seconds apart.
 const STILL: Duration = Duration::from_secs(12);
 
-/// The looks at one runtime, the oldest first.
+/// The most places at which timeouts pass that are told.
+const MOST_TIMEOUTS: usize = 4;
+
+/// The looks at the attempts of one kind in one runtime, the oldest first.
 #[derive(Default)]
-pub(in crate::insight) struct FailedConnects {
-    looks: VecDeque<(Instant, Vec<Connects>)>,
+pub(in crate::insight) struct InVain {
+    looks: VecDeque<(Instant, Vec<Attempts>)>,
 }
 
-/// What the tasks of one place have failed to do.
+/// What has failed at one place.
 struct Failed<'a> {
-    now: &'a Connects,
+    now: &'a Attempts,
     times: u64,
     duration: Duration,
 }
 
-impl FailedConnects {
+impl InVain {
     /// Takes a look at what has been counted since the runtime is there.
-    pub(in crate::insight) fn look(&mut self, at: Instant, connects: Vec<Connects>) {
+    pub(in crate::insight) fn look(&mut self, at: Instant, attempts: Vec<Attempts>) {
         let is_old = |look: &(Instant, _)| at.saturating_duration_since(look.0) > WINDOW;
         while self.looks.front().is_some_and(is_old) {
             self.looks.pop_front();
@@ -49,10 +54,10 @@ impl FailedConnects {
         if self.looks.iter().nth_back(1).is_some_and(is_early) {
             self.looks.pop_back();
         }
-        self.looks.push_back((at, connects));
+        self.looks.push_back((at, attempts));
     }
 
-    /// Places whose tasks have failed for long, have not succeeded meanwhile, and fail still.
+    /// Places at which nothing but failures has been seen for long, until now.
     fn failed(&self) -> Vec<Failed<'_>> {
         let Some((at, now)) = self.looks.back() else { return Vec::new() };
         let since = |time: Instant| at.saturating_duration_since(time);
@@ -73,11 +78,28 @@ impl FailedConnects {
         now.iter().filter_map(failed).collect()
     }
 
-    /// Those that fail often, and what is said of the others: it may be a peer that is allowed to be away.
-    pub(in crate::insight) fn told(&self) -> (Vec<Finding>, Vec<String>) {
+    /// Of attempts to connect: places that fail often, and what is said of the others. Their peer may be
+    /// allowed to be away.
+    pub(in crate::insight) fn told_of_connects(&self) -> (Vec<Finding>, Vec<String>) {
         let (often, rare): (Vec<_>, Vec<_>) = self.failed().into_iter().partition(Failed::is_often);
         let findings = often.iter().map(Failed::finding);
         (findings.collect(), rare.iter().map(Failed::to_string).collect())
+    }
+
+    /// Of calls with a timeout: what is said of those that all end by it, the most frequent first. A program
+    /// that does something whenever nothing has come for a while has such calls, too.
+    pub(in crate::insight) fn told_of_timeouts(&self) -> Vec<String> {
+        let mut failed = self.failed();
+        failed.sort_by_key(|failed| (Reverse(failed.times), failed.now.place));
+        let sentence = |Failed { now, times, duration }: &Failed<'_>| {
+            format!(
+                "the timeout at {} has passed {times} times in {} s, and what it limits was not ready in \
+                 time once: it takes longer than that, or waits for what does not come",
+                Place(now.place),
+                duration.as_secs()
+            )
+        };
+        failed.iter().take(MOST_TIMEOUTS).map(sentence).collect()
     }
 }
 
@@ -88,7 +110,7 @@ impl Failed<'_> {
 
     fn finding(&self) -> Finding {
         let &Self { now, times: failed, duration } = self;
-        let (spawned_at, error) = (now.task.spawned_at(), now.error.clone());
+        let (spawned_at, error) = (now.place, now.error.clone());
         Finding::FailedConnects { spawned_at, failed, duration, error }
     }
 }
@@ -96,13 +118,13 @@ impl Failed<'_> {
 impl fmt::Display for Failed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { now, times, duration } = self;
-        fmt_failed(now.task.spawned_at(), *times, *duration, &now.error, f)
+        fmt_failed(now.place, *times, *duration, &now.error, f)
     }
 }
 
-/// How often a look has it that tasks of that place have connected, and have failed to.
-fn counts_of(place: &Connects, look: &[Connects]) -> [u64; 2] {
-    let same = |other: &&Connects| other.task.spawned_at() == place.task.spawned_at();
+/// How often a look has it that something went well at that place, and that it failed.
+fn counts_of(place: &Attempts, look: &[Attempts]) -> [u64; 2] {
+    let same = |other: &&Attempts| other.place == place.place;
     look.iter().find(same).map_or([0, 0], |counted| [counted.made, counted.failed])
 }
 
@@ -125,19 +147,20 @@ pub(super) fn fmt_failed(
 #[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
 mod tests {
     use super::*;
-    use crate::insight::finding::tests::entry;
 
     /// What is said after looks in each second, of a place that has by then made and failed so much.
     fn said(seconds: u64, counts: impl Fn(u64) -> [u64; 2]) -> (Vec<String>, Vec<String>) {
-        let (mut connects, begin, task) = (FailedConnects::default(), Instant::now(), entry().task);
+        let (mut connects, begin) = (InVain::default(), Instant::now());
+        let place = Location::caller();
         for half in 0..=2 * seconds {
             let [made, failed] = counts(half / 2);
             let error = "connection refused".to_owned();
             let at = begin + Duration::from_millis(500) * half as u32;
-            connects.look(at, vec![Connects { task, made, failed, error }]);
+            connects.look(at, vec![Attempts { place, made, failed, error }]);
         }
         assert!(connects.looks.len() <= 62);
-        let (told, notable) = connects.told();
+        let (told, notable) = connects.told_of_connects();
+        assert_eq!(connects.told_of_timeouts().len(), told.len() + notable.len());
         (told.iter().map(Finding::to_string).collect(), notable)
     }
 

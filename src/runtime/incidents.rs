@@ -1,5 +1,4 @@
-//! Finds the runtime of a task that has panicked or has tried to connect, and of an executor that the program
-//! makes.
+//! Finds the runtime of what goes wrong in a task, such as a panic, and of an executor that the program makes.
 //!
 //! It is the one that the thread has entered: workers, blocking and pinned threads have, and what they run is
 //! the runtime's. So no task has a field for it.
@@ -12,7 +11,9 @@ use crate::engine::sync_shim::Arc;
 use crate::engine::task::waker::polled_task;
 use crate::engine::task::{RunningTask, join_error};
 use crate::observe::incidents::Incidents;
+use std::fmt::Display;
 use std::io;
+use std::panic::Location;
 use std::sync::OnceLock;
 
 impl Handle {
@@ -32,22 +33,61 @@ pub(crate) fn follow_executors() {
 }
 
 /// Set once. It is std's, as no model has one that lives in a static.
-static ARE_CONNECTS_COUNTED: OnceLock<()> = OnceLock::new();
+static ARE_ATTEMPTS_COUNTED: OnceLock<()> = OnceLock::new();
+/// The same: a timeout has passed since then. Until that, no place is counted.
+static HAS_ELAPSED: OnceLock<()> = OnceLock::new();
 
-/// From now on the attempts of tasks to connect are counted.
+/// From now on the attempts of tasks to connect are counted, calls with a timeout, and reads at the end of
+/// a stream.
 #[allow(dead_code, reason = "only insight counts them")]
-pub(crate) fn follow_connects() {
-    ARE_CONNECTS_COUNTED.get_or_init(|| ());
+pub(crate) fn follow_attempts() {
+    ARE_ATTEMPTS_COUNTED.get_or_init(|| ());
 }
 
 /// The task that this thread polls has made a connection, or has failed to.
 #[doc(hidden)]
 pub fn connected<T>(result: &io::Result<T>) {
-    if ARE_CONNECTS_COUNTED.get().is_none() {
+    if ARE_ATTEMPTS_COUNTED.get().is_none() {
         return;
     }
     if let (Some(task), Ok(handle)) = (polled_task(), Handle::try_current()) {
-        handle.incidents().connected(task, result.as_ref().map(|_| ()));
+        let error = result.as_ref().err().map(|error| error as &dyn Display);
+        handle.incidents().connected(task, error);
+    }
+}
+
+/// The task that this thread polls has read 0 bytes from a stream.
+#[cold]
+pub(crate) fn read_end() {
+    if ARE_ATTEMPTS_COUNTED.get().is_none() {
+        return;
+    }
+    if let (Some(task), Ok(handle)) = (polled_task(), Handle::try_current()) {
+        handle.incidents().read_end(task);
+    }
+}
+
+/// What is limited by a timeout at that place was not ready in time.
+#[cold]
+pub(crate) fn elapsed(place: &'static Location<'static>) {
+    if ARE_ATTEMPTS_COUNTED.get().is_some() {
+        HAS_ELAPSED.get_or_init(|| ());
+        timed(place, true);
+    }
+}
+
+/// What is limited by a timeout at that place was ready in time.
+#[inline]
+pub(crate) fn met(place: &'static Location<'static>) {
+    if HAS_ELAPSED.get().is_some() {
+        timed(place, false);
+    }
+}
+
+#[cold]
+fn timed(place: &'static Location<'static>, has_elapsed: bool) {
+    if let Ok(handle) = Handle::try_current() {
+        handle.incidents().timed(place, has_elapsed);
     }
 }
 

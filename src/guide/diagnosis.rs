@@ -86,9 +86,9 @@
 //! > task 10, spawned at examples/sick/blocked_worker.rs:20:14, in the system call clock_nanosleep; use
 //! > spawn_blocking, or yield more often
 //!
-//! It has the function, too, if the page has met the poll while it was slow: the page looks more closely
-//! after slow polls. Of polls that have waited for a lock it may also have the blocking work that was in a
-//! system call meanwhile, and went on when the lock was free.
+//! It has the function, too, if the page has met the poll while it was slow: after slow polls, the page looks
+//! more closely for a while, at those in system calls. Of polls that have waited for a lock it may also have
+//! the blocking work that was in a system call meanwhile, and went on when the poll did.
 //!
 //! Only workers are looked at here; [other threads](#a-thread-that-is-no-worker-is-blocked) have a sentence
 //! of their own.
@@ -291,21 +291,21 @@
 //!
 //! # Connections are not accepted
 //!
-//! > 116 connections have not been accepted at 127.0.0.1:7310 for 45 s at least, because task 1040, spawned at
-//! > src/server.rs:12:9, which accepts there, waits for readable, fd 33 → 127.0.0.1:46720, for 46.0 s at
-//! > least: let it give each connection to a task of its own, and wait for nothing else
+//! > 116 connections have not been accepted at 127.0.0.1:7310 for 45 s at least, because task 1040, spawned
+//! > at src/server.rs:12:9, which accepts there, waits for readable, fd 33 → 127.0.0.1:46720, for 46.0 s at
+//! > least: let it give each connection to a task of its own
 //!
-//! One client is enough to keep all others out if the task that accepts waits for what that client says. Spawn
-//! a task for each connection, and read in that one. If the task waits for a permit, the program has as many
-//! connections as it allows itself. Found for TCP on Linux.
+//! One client is enough to keep all others out if the task that accepts waits for what that client says.
+//! Spawn a task for each connection, and read in that one. Found for TCP on Linux, of spawned tasks that the
+//! page has seen to wait for a connection before.
 //!
 //! # The end of a stream is overlooked
 //!
 //! > task 3160, spawned at src/lines.rs:14:17, reads at the end of a stream some 90000 times a second, and
 //! > never waits for that: end the loop when a read brings 0 bytes
 //!
-//! A read at the end of a stream is ready at once and brings nothing, so a loop that goes on takes a processor.
-//! An empty line has at least its end of line in it.
+//! A read at the end of a stream is ready at once and brings nothing, so a loop that goes on takes a
+//! processor. An empty line has at least its end of line in it. Reads of sockets by `AsyncRead` are counted.
 //!
 //! # A lock passes from task to task
 //!
@@ -332,8 +332,8 @@
 //! > worth a look: 6 tasks spawned at src/sessions.rs:10:5 wait for a watch channel, the longest for 60 s at
 //! > least\
 //! > worth a look: tasks spawned at src/feed.rs:19:9 take some 45 % of the workers' time\
-//! > worth a look: the timeout at src/price.rs:38:21 has passed 1688 times in 25 s, and what it limits was not
-//! > ready in time once: it takes longer than that, or waits for what does not come
+//! > worth a look: the timeout at src/price.rs:38:21 has passed 1688 times in 25 s, and what it limits was
+//! > not ready in time once: it takes longer than that, or waits for what does not come
 //!
 //! Such lines are often normal. If the service misbehaves, start here: find what should have notified the six
 //! tasks, what the tasks of the busy place do so often, and why no answer comes in time.

@@ -245,8 +245,8 @@ pub enum Finding {
         /// What was said of the last one.
         error: String,
     },
-    /// A task reads from a stream again and again although it has ended, as if it did not look at how many
-    /// bytes a read brings. Seen by several looks, and therefore only on the page.
+    /// A task reads from a socket again and again, by `AsyncRead`, although the stream has ended, as if it
+    /// did not look at how many bytes a read brings. Seen by several looks, and therefore only on the page.
     #[non_exhaustive]
     EndedReads {
         /// The task.
@@ -530,7 +530,7 @@ pub(super) fn old_jobs(dump: &Dump) -> Option<Finding> {
 
 /// Whether its thread is in a system call, and not only to sleep or to wait for its next message. One that
 /// computes gets on, and a task that has it done waits for as long as it takes.
-pub(super) fn is_blocked(job: &JobInfo) -> bool {
+fn is_blocked(job: &JobInfo) -> bool {
     const WAITS: [&str; 5] = ["sleep", "mpsc", "channel", "Condvar", "park"];
     let Some(ThreadActivity::Calls(call)) = job.activity() else { return false };
     let called = job.call().and_then(|call| call.callee().map(str::to_owned));

@@ -101,6 +101,11 @@ impl History {
         self.storms.look_in_passing(now, &workers(handle)) || has_slow
     }
 
+    /// The part of [`patrol`](Self::patrol) that finds which tasks accept connections.
+    pub(super) fn look_at_listeners(&mut self, now: Instant, handle: &Handle) {
+        self.unaccepted.look(now, &handle.dump_without_stacks());
+    }
+
     /// Nothing is shown any more: forgets what only looks in quick succession tell.
     pub(super) fn rest(&mut self) {
         self.blocked = BlockedThreads::default();
@@ -172,7 +177,6 @@ impl History {
         dump.notable.extend(many_tasks(dump).map(|many| worth_a_look(many.to_string())));
         let timeouts = self.timeouts.told_of_timeouts();
         let more = growing.into_iter().chain(rarely_failed).chain(timeouts);
-        let more = more.chain(self.unaccepted.notable(now, dump));
         dump.notable.extend(more.map(worth_a_look));
         dump.notable.extend(self.silences.notable().into_iter().map(worth_a_look));
     }

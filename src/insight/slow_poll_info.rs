@@ -75,10 +75,11 @@ impl SlowPollInfo {
     /// Returns the function of the program in which the thread was, if that is known.
     ///
     /// Known of polls that a page has met while they were slow: it looks up to eight times a second while
-    /// requests come, and for half a minute after the last one. One that ends soon after it has become slow
-    /// is often missed. A dump that a program takes itself has the call of a worker's poll in
-    /// [`WorkerInfo::call`](super::WorkerInfo::call). The first call for a stack may wait for half a second,
-    /// and a later one may know what the first one did not.
+    /// requests come, and for half a minute after the last one; and now and then after slow polls, at those
+    /// in system calls. One that ends soon after it has become slow is often missed. A dump that a program
+    /// takes itself has the call of a worker's poll in [`WorkerInfo::call`](super::WorkerInfo::call). The
+    /// first call for a stack may wait for half a second, and a later one may know what the first one did
+    /// not.
     pub fn call(&self) -> Option<BlockedCall> {
         BlockedCall::named(&self.stack)
     }
@@ -280,8 +281,8 @@ impl fmt::Display for Lately<'_> {
         let place = Place(holder.task().spawned_at());
         write!(
             f,
-            "; blocking work of {place} went on when the lock of such a poll was free, and perhaps held \
-             it{}",
+            "; while such a poll waited, blocking work of {place} was in one call, and went on when the poll \
+             did: perhaps it held the lock{}",
             holder.does()
         )
     }

@@ -5,15 +5,14 @@
 //! that it finds under way: [`LOOKS`] times a second at most, because for each of these looks it reads what
 //! is mapped, and the tables of the compiler.
 //!
-//! A lock of std does not tell which thread holds it. But a blocking job that is in a system call while a poll
-//! waits for a lock, and has left it at the first glance after that poll, has perhaps held it. One that is in
-//! the same call still has not, such as one that reads from a terminal.
+//! A lock of std does not tell which thread holds it. But a blocking job that is in one system call at each
+//! glance while a poll waits for a lock, and has left it at the first glance after that poll, has perhaps
+//! held it. One that is in the same call still has not, such as one that reads from a terminal.
 
-use super::finding::is_blocked;
 use super::pool_info::{JobInfo, PoolInfo};
 use super::slow_poll_info::{LATELY, SlowPollInfo, is_same, waits_for_lock};
 use super::thread_stack::ThreadStacks;
-use crate::runtime::Handle;
+use crate::runtime::{Handle, ThreadActivity};
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
@@ -23,6 +22,11 @@ const SECOND: Duration = Duration::from_secs(1);
 const LOOKS: u32 = 8;
 /// A stack that cannot be read is tried again so often.
 const MOST_TRIES: u32 = 4;
+
+/// A job must have been in its call at so many glances, and the poll must have ended just now, or it is
+/// chance that the job has left the call.
+const FEWEST_GLANCES: u32 = 4;
+const JUST_NOW: Duration = Duration::from_millis(100);
 
 #[derive(Default)]
 pub(super) struct SlowStacks {
@@ -39,8 +43,10 @@ struct SlowStack {
     position: u64,
     addresses: Vec<usize>,
     tries: u32,
-    /// Those that were in a system call while it waited for a lock, until it has ended.
+    /// Those that have been in one system call while it waited for a lock, until it has ended.
     suspects: Vec<JobInfo>,
+    /// The glances at which they were.
+    glances: u32,
 }
 
 /// What has perhaps held a lock for which slow polls of the tasks of a place have waited.
@@ -55,23 +61,31 @@ impl SlowStack {
         (self.worker, self.position) == (poll.worker(), poll.position)
     }
 
-    /// The poll has ended, and these are the jobs just after that. If several have left their calls, it is not
-    /// known which of them is the one.
+    /// The poll goes on, and these are the jobs now.
+    fn follow(&mut self, jobs: &[JobInfo]) {
+        self.suspects.retain(|suspect| is_in_same_call(suspect, jobs));
+        self.glances += 1;
+    }
+
+    /// The poll has ended, and these are the jobs just after that. If several have left their calls, it is
+    /// not known which of them is the one.
     fn holder(&mut self, jobs: &[JobInfo]) -> Option<JobInfo> {
-        let has_left = |suspect: &JobInfo| {
-            let now = jobs.iter().find(|job| job.task() == suspect.task());
-            let now = now.and_then(JobInfo::activity);
-            !now.zip(suspect.activity()).is_some_and(|(now, then)| is_same(now, then))
-        };
         let mut suspects = std::mem::take(&mut self.suspects);
-        suspects.retain(has_left);
-        suspects.pop().filter(|_| suspects.is_empty())
+        suspects.retain(|suspect| !is_in_same_call(suspect, jobs));
+        suspects.pop().filter(|_| suspects.is_empty() && self.glances >= FEWEST_GLANCES)
     }
 }
 
-/// Whether the job is in a system call, and does not wait for a lock itself.
+fn is_in_same_call(suspect: &JobInfo, jobs: &[JobInfo]) -> bool {
+    let now = jobs.iter().find(|job| job.task() == suspect.task()).and_then(JobInfo::activity);
+    now.zip(suspect.activity()).is_some_and(|(now, then)| is_same(now, then))
+}
+
+/// Whether the job is in a system call, and does not sleep or wait for a lock itself. This asks for no name
+/// of a function, which may take long.
 fn is_suspect(job: &JobInfo) -> bool {
-    is_blocked(job) && !job.activity().is_some_and(waits_for_lock)
+    let Some(activity @ ThreadActivity::Calls(call)) = job.activity() else { return false };
+    !waits_for_lock(activity) && !call.name().is_some_and(|name| name.contains("sleep"))
 }
 
 impl SlowStacks {
@@ -84,14 +98,16 @@ impl SlowStacks {
             let mut kept = self.kept.iter().filter(|kept| kept.is_of(poll));
             kept.any(|kept| !kept.addresses.is_empty() || kept.tries == MOST_TRIES)
         };
-        let mut unknown =
-            polls.iter().filter(|poll| poll.ended.is_none() && !is_known(poll)).peekable();
+        let is_meant =
+            |poll: &&SlowPollInfo| poll.ended.is_none() && stacks.can_read(poll.activity());
+        let unknown = polls.iter().filter(|poll| is_meant(poll) && !is_known(poll));
+        let unknown: Vec<_> = unknown.collect();
         let is_early = |last: Instant| now.saturating_duration_since(last) * LOOKS < SECOND;
-        if unknown.peek().is_none() || self.looked.is_some_and(is_early) {
+        if unknown.is_empty() || self.looked.is_some_and(is_early) {
             return;
         }
         let read = |poll| (poll, addresses(handle, poll, &mut stacks).unwrap_or_default());
-        let read: Vec<_> = unknown.map(read).collect();
+        let read: Vec<_> = unknown.into_iter().map(read).collect();
         let mut blocked = None;
         for (poll, addresses) in read {
             if let Some(kept) = self.kept.iter_mut().find(|kept| kept.is_of(poll)) {
@@ -102,25 +118,37 @@ impl SlowStacks {
             let mut suspects = Vec::new();
             if waits_for_lock(poll.activity()) {
                 let blocked = blocked.get_or_insert_with(|| {
-                    let jobs = PoolInfo::of(handle, Some(&mut stacks)).jobs;
+                    let jobs = PoolInfo::of(handle, Some(&mut ThreadStacks::of_calls())).jobs;
                     jobs.into_iter().filter(is_suspect).collect()
                 });
                 suspects.clone_from(blocked);
             }
-            self.kept.push(SlowStack { worker, position, addresses, tries: 1, suspects });
+            self.kept.push(SlowStack {
+                worker,
+                position,
+                addresses,
+                tries: 1,
+                suspects,
+                glances: 1,
+            });
         }
         self.looked = Some(now);
     }
 
-    /// Asks what the suspects do now that the polls have ended.
+    /// Asks what the suspects do now.
     fn find_holders(&mut self, now: Instant, polls: &[SlowPollInfo], handle: &Handle) {
         self.holders.retain(|holder| now.saturating_duration_since(holder.found) < LATELY);
         let mut jobs = None;
-        for poll in polls.iter().filter(|poll| poll.ended.is_some()) {
+        for poll in polls {
             let is_open = |kept: &&mut SlowStack| kept.is_of(poll) && !kept.suspects.is_empty();
             let Some(kept) = self.kept.iter_mut().find(is_open) else { continue };
             let jobs = jobs.get_or_insert_with(|| PoolInfo::of(handle, None).jobs);
-            let (Some(job), Some(task)) = (kept.holder(jobs), poll.task()) else { continue };
+            let Some(ended) = poll.ended else {
+                kept.follow(jobs);
+                continue;
+            };
+            let job = kept.holder(jobs).filter(|_| ended <= JUST_NOW);
+            let (Some(job), Some(task)) = (job, poll.task()) else { continue };
             let place = task.spawned_at();
             self.holders.retain(|holder| holder.place != place);
             self.holders.push(Holder { found: now, place, job });

@@ -48,6 +48,11 @@ pub(super) fn is_running(activity: &ThreadActivity) -> bool {
 }
 
 impl ThreadStacks {
+    /// Whether it is tried to read the stack of a thread that does this.
+    pub(super) fn can_read(&self, activity: &ThreadActivity) -> bool {
+        matches!(activity, ThreadActivity::Calls(_)) || self.may_interrupt()
+    }
+
     /// Returns the addresses on the stack of a thread that was seen to do this. Empty if it does something
     /// else, or if they cannot be known. Waits for 200 ms at most for all threads that it is asked for.
     pub(super) fn of(&mut self, thread: u32, activity: &ThreadActivity) -> Vec<usize> {

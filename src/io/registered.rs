@@ -41,6 +41,7 @@ use crate::engine::driver::Driver;
 use crate::engine::driver::readiness::{Direction, Readiness, Ready, ReadyEvent};
 use crate::engine::driver::registration::Registration;
 use crate::engine::sync_shim::Arc;
+use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
 use crate::engine::task::budget;
 use crate::impls::impl_debug;
 use crate::runtime::Handle;
@@ -69,6 +70,8 @@ const BYTES_PER_UNIT: usize = 2 << 10;
 /// A source's entry with the driver.
 pub struct Registered {
     registration: Registration,
+    /// A read has brought nothing.
+    has_ended: AtomicBool,
 }
 
 impl Registered {
@@ -82,7 +85,7 @@ impl Registered {
     ) -> io::Result<Self> {
         let registration = driver.register(source, interest)?;
         registration.note_descriptor(descriptor);
-        Ok(Self { registration })
+        Ok(Self { registration, has_ended: AtomicBool::new(false) })
     }
 
     /// Registers a source that has room for writing; see [`Driver::register_with_room`].
@@ -93,7 +96,7 @@ impl Registered {
         descriptor: Option<i32>,
     ) -> io::Result<Self> {
         let registration = driver.register_with_room(source, interest, descriptor)?;
-        Ok(Self { registration })
+        Ok(Self { registration, has_ended: AtomicBool::new(false) })
     }
 
     /// Registers a source with the runtime of `handle`. It is not ready until the system reports readiness.
@@ -280,7 +283,9 @@ impl Registered {
         if SHORT_TRANSFER_DRAINS && 0 < moved && moved < full.min(MOST_BYTES) {
             self.registration.clear_after_short_transfer(event, direction);
         }
-        if moved == 0 && direction == Direction::Read {
+        // Ordering: Relaxed, it is only counted.
+        let is_end = moved == 0 && direction == Direction::Read;
+        if is_end && self.has_ended.swap(true, Ordering::Relaxed) {
             read_end();
         }
         Poll::Ready(Ok(charged(moved)))

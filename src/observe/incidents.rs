@@ -1,7 +1,7 @@
 //! What goes wrong in a runtime, told at once to those that listen: the panic of a task, and a slow poll.
 //! Panics are counted, too, by the place of the spawn. So is what a program does again and again although it
-//! goes wrong, while something looks at the process: attempts to connect, calls that a timeout ends, and reads
-//! at the end of a stream.
+//! goes wrong, while something looks at the process: attempts to connect, calls that a timeout ends, and
+//! reads at the end of a stream.
 //!
 //! A panic is told of on the thread of the panic, and a slow poll on the driver thread. Neither may be kept
 //! from its work, so a listener takes a note and leaves the rest to a thread of its own.
@@ -58,12 +58,12 @@ pub(crate) struct Attempts {
     pub(crate) error: String,
 }
 
-/// Reads at the end of a stream by the tasks of one place. A task learns of the end by the first.
+/// Reads at the end of a stream by the tasks of one place, but for the first of each stream, by which the
+/// program learns of the end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EndedReads {
     /// The last one that has read there.
     pub(crate) task: RunningTask,
-    /// How many reads came from the same task as the one before.
     pub(crate) repeated: u64,
 }
 
@@ -103,14 +103,13 @@ impl Incidents {
         self.ended_reads.lock().clone()
     }
 
-    /// The task has read, and there was nothing: the stream has ended.
+    /// The task has read, and there was nothing again: the stream has ended.
     pub(crate) fn read_end(&self, task: RunningTask) {
         let mut reads = self.ended_reads.lock();
         let same = |known: &EndedReads| known.task.spawned_at() == task.spawned_at();
         match reads.iter().position(same) {
-            Some(place) if reads[place].task == task => reads[place].repeated += 1,
-            Some(place) => reads[place].task = task,
-            None if reads.len() < PLACES => reads.push(EndedReads { task, repeated: 0 }),
+            Some(place) => reads[place] = EndedReads { task, repeated: reads[place].repeated + 1 },
+            None if reads.len() < PLACES => reads.push(EndedReads { task, repeated: 1 }),
             None => {}
         }
     }
@@ -160,7 +159,8 @@ impl Incidents {
 }
 
 fn count(all: &mut Vec<Attempts>, place: &'static Location<'static>, error: Option<&dyn Display>) {
-    match (error, all.iter().position(|known| known.place == place)) {
+    let same = |known: &Attempts| std::ptr::eq(known.place, place) || known.place == place;
+    match (error, all.iter().position(same)) {
         (None, Some(known)) => all[known].made += 1,
         (Some(error), Some(known)) => {
             all[known].failed += 1;

@@ -1,4 +1,5 @@
-//! Finds the runtime of what goes wrong in a task, such as a panic, and of an executor that the program makes.
+//! Finds the runtime of what goes wrong in a task, such as a panic, and of an executor that the program
+//! makes.
 //!
 //! It is the one that the thread has entered: workers, blocking and pinned threads have, and what they run is
 //! the runtime's. So no task has a field for it.
@@ -56,7 +57,7 @@ pub fn connected<T>(result: &io::Result<T>) {
     }
 }
 
-/// The task that this thread polls has read 0 bytes from a stream.
+/// The task that this thread polls has read 0 bytes from a stream, not for the first time.
 #[cold]
 pub(crate) fn read_end() {
     if ARE_ATTEMPTS_COUNTED.get().is_none() {
@@ -67,10 +68,13 @@ pub(crate) fn read_end() {
     }
 }
 
-/// What is limited by a timeout at that place was not ready in time.
+/// What is limited by a timeout at that place was not ready in time. The crate's own timeouts do not count,
+/// such as those of a page's connections.
 #[cold]
 pub(crate) fn elapsed(place: &'static Location<'static>) {
-    if ARE_ATTEMPTS_COUNTED.get().is_some() {
+    let own = file!().strip_suffix("runtime/incidents.rs");
+    let is_own = own.is_some_and(|own| place.file().starts_with(own));
+    if ARE_ATTEMPTS_COUNTED.get().is_some() && !is_own {
         HAS_ELAPSED.get_or_init(|| ());
         timed(place, true);
     }

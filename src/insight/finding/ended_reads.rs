@@ -1,15 +1,15 @@
 //! Tasks that read at the end of a stream again and again, seen by several looks.
 //!
-//! A read at the end returns 0 bytes at once, so that a loop that overlooks this takes a processor. Each task
-//! of a server reads there once, and learns of the end by that. So only reads count that the same task
-//! repeats, and only if there are more of them than one that asks in turn, and sleeps in between, makes.
+//! A read at the end returns 0 bytes at once, so that a loop that overlooks this takes a processor. A program
+//! learns of the end by the first such read of each stream. So only further ones count, and only if there are
+//! more of them than a task makes that sleeps in between. Reads of sockets by `AsyncRead` are counted.
 
 use super::Finding;
 use crate::observe::incidents::EndedReads;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// The time that is judged, and the shortest. While no request comes, looks are five seconds apart.
+/// The time that is judged, and the shortest. While no request comes, looks are mostly five seconds apart.
 const WINDOW: Duration = Duration::from_secs(12);
 const SHORTEST: Duration = Duration::from_secs(4);
 

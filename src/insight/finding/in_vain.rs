@@ -1,5 +1,5 @@
-//! Places at which the program tries something again and again in vain, seen by several looks: tasks that fail
-//! to connect, and calls that a timeout ends each time.
+//! Places at which the program tries something again and again in vain, seen by several looks: tasks that
+//! fail to connect, and calls that a timeout ends each time.
 
 use super::Finding;
 use crate::observe::incidents::Attempts;
@@ -22,8 +22,8 @@ const PERIOD: Duration = Duration::from_secs(1);
 const FEWEST: u64 = 5;
 const MANY_PER_SECOND: u64 = 10;
 
-/// A place where nothing has failed for longer is told no more. While no request comes, looks are five
-/// seconds apart.
+/// A place where nothing has failed for longer, and not since the look before, is told no more. While no
+/// request comes, looks are mostly five seconds apart.
 const STILL: Duration = Duration::from_secs(12);
 
 /// The most places at which timeouts pass that are told.
@@ -62,8 +62,13 @@ impl InVain {
         let Some((at, now)) = self.looks.back() else { return Vec::new() };
         let since = |time: Instant| at.saturating_duration_since(time);
         let failed = |now| {
-            let looks: Vec<_> =
-                self.looks.iter().map(|look| (look.0, counts_of(now, &look.1))).collect();
+            let looks: Vec<_> = self
+                .looks
+                .iter()
+                .filter_map(|look| Some((look.0, counts_of(now, &look.1)?)))
+                .collect();
+            let is_newer = |(_, [_, failed]): &(Instant, [u64; 2])| *failed < now.failed;
+            let fails_now = looks.iter().rev().nth(1).is_some_and(is_newer);
             let in_vain = looks.iter().skip_while(|(_, [made, _])| *made != now.made);
             let (_, [_, before]) = in_vain.clone().next()?;
             // From the last look before the first failure of these.
@@ -72,7 +77,8 @@ impl InVain {
             let (last, _) =
                 in_vain.clone().take_while(|(_, [_, failed])| *failed < now.failed).last()?;
             let (times, duration) = (now.failed - before, since(*begin));
-            let is_told = duration >= SHORTEST && times >= FEWEST && since(*last) <= STILL;
+            let fails_still = fails_now || since(*last) <= STILL;
+            let is_told = duration >= SHORTEST && times >= FEWEST && fails_still;
             is_told.then_some(Failed { now, times, duration })
         };
         now.iter().filter_map(failed).collect()
@@ -122,10 +128,11 @@ impl fmt::Display for Failed<'_> {
     }
 }
 
-/// How often a look has it that something went well at that place, and that it failed.
-fn counts_of(place: &Attempts, look: &[Attempts]) -> [u64; 2] {
+/// How often a look has it that something went well at that place, and that it failed. `None`: nothing had
+/// failed yet, so nothing was counted.
+fn counts_of(place: &Attempts, look: &[Attempts]) -> Option<[u64; 2]> {
     let same = |other: &&Attempts| other.place == place.place;
-    look.iter().find(same).map_or([0, 0], |counted| [counted.made, counted.failed])
+    look.iter().find(same).map(|counted| [counted.made, counted.failed])
 }
 
 /// Writes what is said of tasks that fail to connect, without advice.

@@ -6,10 +6,11 @@
 //! that wait for each other; or a thing of which no holder is known. All tasks with one root are one finding.
 //!
 //! It is told from [`LONG`] on, and not if the root may well be in order: a task that waits for its next
-//! period, or for a client, and only lets senders wait meanwhile; one that goes on, if it takes something from
-//! the channel now and then ([`STARVED`]); or one of several alike that share a receiver by a lock. A semaphore without permits of its own is no limit but a signal, and nothing is told
-//! of it. Nor of one whose permits come back (`moving_permits.rs`), nor of tasks that a deadlock names. Of a
-//! lock that passes from task to task it is said that it does: its holder of one moment is not to blame.
+//! period, or for a client, and only lets senders wait meanwhile; one that goes on, unless it takes from
+//! another channel alone ([`STARVED`]); or one of several alike that share a receiver by a lock. A semaphore
+//! without permits of its own is no limit but a signal, and nothing is told of it. Nor of one whose permits
+//! come back (`moving_permits.rs`), nor of tasks that a deadlock names. Of a lock that passes from task to
+//! task it is said that it does: its holder of one moment is not to blame.
 
 use super::Finding;
 use super::long_wait::{LongWait, Named};
@@ -28,7 +29,7 @@ use std::time::Duration;
 /// A task that has waited for longer is told of.
 pub(in crate::insight) const LONG: Duration = Duration::from_secs(10);
 
-/// A receiver that goes on, and takes nothing from a full channel for longer, is told of.
+/// A receiver that takes from another channel, and nothing from a full one for longer, is told of.
 const STARVED: Duration = Duration::from_secs(20);
 
 /// A task whose timer ends sooner is taken for one that does something again and again.
@@ -90,20 +91,25 @@ pub(in crate::insight) fn long_waits(
     let tasks = dump.tasks.iter().map(|task| (task.id(), task)).collect();
     let mut chains = Chains { dump, tasks, busy, moving, ends: HashMap::new() };
     let mut groups: HashMap<Root, Group<'_>> = HashMap::new();
+    let mut served = HashSet::new();
     for task in dump.tasks.iter().filter(|task| waits_for_task(task).is_some()) {
         let Some((root, depth)) = chains.end(task) else { continue };
-        // The task at the end may keep the senders of one channel waiting, and take from another one.
-        let waited_for = thing(task).and_then(number);
         let moves = |number: u32| moving.permits.contains(&number);
-        if waited_for.is_some_and(moves) || matches!(root, Root::Thing(number) if moves(number)) {
+        if matches!(root, Root::Thing(number) if moves(number)) {
+            continue;
+        }
+        // The task at the end may keep the senders of one channel waiting, and take from another one.
+        let is_served = thing(task).and_then(number).is_some_and(moves);
+        if is_served && matches!(root, Root::Task(id) if chains.goes_on(id)) {
+            served.insert(root);
             continue;
         }
         let group =
             groups.entry(root).or_insert_with(|| Group { only_senders: true, ..Group::default() });
         group.add(task, depth, is_blocked(&task));
     }
-    let mut found: Vec<_> =
-        groups.into_iter().filter_map(|(root, group)| chains.told(root, group)).collect();
+    let told = |(root, group)| chains.told(root, group, served.contains(&root));
+    let mut found: Vec<_> = groups.into_iter().filter_map(told).collect();
     found.sort_by_key(|wait| (std::cmp::Reverse((wait.tasks, wait.duration)), wait.chain[0].id()));
     found.into_iter().map(Finding::LongWait).collect()
 }
@@ -205,9 +211,11 @@ impl<'a> Chains<'a> {
     }
 
     /// The sentence about a group, if it is to be told.
-    fn told(&self, root_key: Root, group: Group<'a>) -> Option<LongWait> {
+    ///
+    /// `is_served`: the task at the end takes messages from other channels.
+    fn told(&self, root_key: Root, group: Group<'a>, is_served: bool) -> Option<LongWait> {
         let (_, _, first) = group.deepest?;
-        let starved = self.starved(root_key, &group);
+        let starved = self.starved(root_key, &group).filter(|_| is_served);
         if group.only_senders && starved.is_none() && self.may_be_in_order(root_key)
             || self.is_queue(root_key, first, &group.places_of_things)
         {
@@ -238,8 +246,8 @@ impl<'a> Chains<'a> {
         if let Some(time) = starved {
             let seconds = time.as_secs();
             root_does.push_str(&format!(
-                "; it goes on, and has taken nothing from there for {seconds} s at least, as if other branches \
-                 of a select always came first"
+                "; it takes from another channel, and from this one nothing for {seconds} s at least, as if \
+                 another branch of a select always came first"
             ));
         }
         if root.is_none() && group.has_readers && group.has_writers {
@@ -312,16 +320,21 @@ impl<'a> Chains<'a> {
             })
     }
 
-    /// For how long the task at the end has taken nothing from the channel for which all of them wait, if it
-    /// goes on with something else.
+    /// For how long the task at the end seems to have taken nothing from the channel for which all of them
+    /// wait, if it goes on.
     fn starved(&self, root: Root, group: &Group<'_>) -> Option<Duration> {
-        let Root::Task(id) = root else { return None };
-        let is_cold = self.tasks.get(&id)?.cold_for().is_some_and(|time| time >= LONG);
-        let mut things = group.things.iter();
-        let (Some(&Some(channel)), None) = (things.next(), things.next()) else { return None };
-        let time = self.moving.still.get(&channel).filter(|time| **time >= STARVED)?;
-        let goes_on = !is_cold && !self.is_slow(id) && !self.busy.contains_key(&id);
-        (group.only_senders && goes_on).then_some(*time)
+        let mut channels = group.things.iter().flatten();
+        let (Some(channel), None) = (channels.next(), channels.next()) else { return None };
+        let time = self.moving.still.get(channel).filter(|time| **time >= STARVED)?;
+        let is_told = matches!(root, Root::Task(id) if self.goes_on(id)) && group.only_senders;
+        is_told.then_some(*time)
+    }
+
+    /// Whether the task is polled now and then, and not only all the time.
+    fn goes_on(&self, id: TaskId) -> bool {
+        let is_cold = |task: &&TaskInfo| task.cold_for().is_some_and(|time| time >= LONG);
+        let is_known = self.tasks.get(&id).is_some_and(|task| !is_cold(task));
+        is_known && !self.is_slow(id) && !self.busy.contains_key(&id)
     }
 
     fn is_slow(&self, task: TaskId) -> bool {

@@ -31,10 +31,10 @@ impl fmt::Display for Finding {
             | Self::GrowingMemory { .. }
             | Self::ClosedPeers { .. }
             | Self::BusyTask { .. }
-            | Self::EndedReads { .. }
-            | Self::UnacceptedConnections { .. }
+            | Self::EndedReads { .. } => self.fmt_suspicion(f),
+            Self::UnacceptedConnections { .. }
             | Self::SilentPeer { .. }
-            | Self::FullConnection { .. } => self.fmt_suspicion(f),
+            | Self::FullConnection { .. } => self.fmt_connections(f),
             Self::AllWorkersBlocked { .. }
             | Self::BlockedWorker { .. }
             | Self::PoolFull { .. }
@@ -218,11 +218,18 @@ impl Finding {
                  for that: end the loop when a read brings 0 bytes",
                 DescribedTask::running(*task, None)
             ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes those that are about connections.
+    fn fmt_connections(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::UnacceptedConnections { local, connections, duration, task, name, does } => {
                 write!(
                     f,
-                    "{}, because {}, which accepts there, {does}: let it give each connection to a task of its \
-                 own, and wait for nothing else",
+                    "{}, because {}, which accepts there, {does}: let it give each connection to a task of \
+                     its own",
                     unaccepted::lie(*connections, local, *duration),
                     DescribedTask::waiting(*task, name.as_deref())
                 )

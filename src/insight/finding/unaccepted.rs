@@ -1,10 +1,14 @@
-//! Connections that lie at a listener because the task that accepts them waits for something else, seen by
+//! Connections that lie at a listener because the tasks that accept them wait for something else, seen by
 //! several looks.
 //!
-//! A look finds which task waits for a listener. From then on that is the one that accepts there. If no task
-//! waits for it any more, and connections have come, clients wait. That is so for a moment whenever some come
-//! at once, and is told if it was so at each look for [`LONG`], and the task has waited for something else
-//! for as long. Only Linux says how many connections lie at a listener, and only of TCP.
+//! A look finds which tasks wait for a listener. From then on those are the ones that accept there. If no
+//! task waits for it any more, and connections have come, clients wait. That is so for a moment whenever some
+//! come at once. It is told if it was so at [`FEWEST`] looks in a row and for [`LONG`], and all of these
+//! tasks that live have waited for something else for as long. Only Linux says how many connections lie at a
+//! listener, and only of TCP. A future in `block_on` that accepts is not known.
+//!
+//! A task that waits for a permit only has as many connections as it allows itself: `long_waits.rs` tells of
+//! the permits.
 
 use super::Finding;
 use super::long_waits::{LONG, what_does};
@@ -13,16 +17,24 @@ use crate::insight::dump::Dump;
 use crate::insight::socket_info::SocketInfo;
 use crate::insight::sockets::LISTENS;
 use crate::insight::task_info::TaskInfo;
+use crate::insight::wait::Wait;
+use crate::primitive_kind::PrimitiveKind;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
+
+/// The fewest looks in a row at which they have lain there.
+const FEWEST: usize = 4;
+
+/// So many tasks that accept at one listener are known at most. Of one with more, nothing is told.
+const MOST_TASKS: usize = 64;
 
 /// What is known of one listener.
 #[derive(Default)]
 struct Listener {
-    /// The task that has waited for it last.
-    accepts: Option<TaskId>,
-    /// Since when connections lie there and no task waits for it.
-    since: Option<Instant>,
+    /// The tasks that have waited for it.
+    accept: Vec<TaskId>,
+    /// Since when connections lie there and no task waits for it, and at how many looks.
+    since: Option<(Instant, usize)>,
 }
 
 /// The looks at the listeners of one runtime, by descriptor and the number of the socket in the system.
@@ -37,50 +49,46 @@ impl Unaccepted {
         let mut before = std::mem::take(&mut self.listeners);
         for socket in dump.sockets().iter().filter(|socket| socket.state() == Some(LISTENS)) {
             let Some(key) = socket.key() else { continue };
-            let before = before.remove(&key).unwrap_or_default();
-            let waits = socket.tasks().first().map(|(task, _)| *task);
-            let lie = waits.is_none() && socket.received().is_some_and(|waiting| waiting > 0);
-            let since = lie.then(|| before.since.unwrap_or(now));
-            self.listeners.insert(key, Listener { accepts: waits.or(before.accepts), since });
+            let Listener { mut accept, since } = before.remove(&key).unwrap_or_default();
+            for (task, _) in socket.tasks() {
+                if accept.len() <= MOST_TASKS && !accept.contains(task) {
+                    accept.push(*task);
+                }
+            }
+            let lie = socket.tasks().is_empty() && socket.received().is_some_and(|all| all > 0);
+            let (begin, looks) = since.unwrap_or((now, 0));
+            let since = lie.then_some((begin, looks + 1));
+            self.listeners.insert(key, Listener { accept, since });
         }
     }
 
-    /// Those of which it is known which task accepts there, and that it waits.
+    /// Takes the dump of the last look.
     pub(in crate::insight) fn findings(&self, now: Instant, dump: &Dump) -> Vec<Finding> {
-        let found = |(listener, duration, socket): (&Listener, Duration, &SocketInfo)| {
-            let waits = |task: &TaskInfo| task.cold_for().is_some_and(|time| time >= LONG);
-            let task = dump.tasks().iter().find(|task| Some(task.id()) == listener.accepts)?;
-            let (named, does) = what_does(dump, &HashMap::new(), task.id());
-            let (task, name) = named.filter(|_| waits(task))?;
-            let (local, connections) = (socket.local()?, socket.received()?);
-            Some(Finding::UnacceptedConnections { local, connections, duration, task, name, does })
-        };
-        self.full(now, dump).filter_map(found).collect()
+        dump.sockets().iter().filter_map(|socket| self.finding(now, dump, socket)).collect()
     }
 
-    /// What is said of the others. A server that always has more connections than it can accept looks like
-    /// them.
-    pub(in crate::insight) fn notable(&self, now: Instant, dump: &Dump) -> Vec<String> {
-        let is_unknown = |(listener, ..): &(&Listener, _, _)| listener.accepts.is_none();
-        let said = |(_, duration, socket): (&Listener, Duration, &SocketInfo)| {
-            let lie = lie(socket.received()?, &socket.local()?, duration);
-            Some(format!("{lie}, and at no look a task has waited for them"))
-        };
-        self.full(now, dump).filter(is_unknown).filter_map(said).collect()
+    fn finding(&self, now: Instant, dump: &Dump, socket: &SocketInfo) -> Option<Finding> {
+        let listener = self.listeners.get(&socket.key()?)?;
+        let (since, _) = listener.since.filter(|(_, looks)| *looks >= FEWEST)?;
+        if listener.accept.len() > MOST_TASKS {
+            return None;
+        }
+        let alive = dump.tasks().iter().filter(|task| listener.accept.contains(&task.id()));
+        // One that has gone on since has perhaps accepted.
+        let waited = |task: &TaskInfo| task.cold_for().filter(|_| !waits_for_permit(task));
+        let shortest = alive.clone().map(waited).min()??;
+        let duration = shortest.min(now.saturating_duration_since(since));
+        let (named, does) = what_does(dump, &HashMap::new(), alive.clone().next()?.id());
+        let (task, name) = named.filter(|_| duration >= LONG)?;
+        let (local, connections) = (socket.local()?, socket.received()?);
+        Some(Finding::UnacceptedConnections { local, connections, duration, task, name, does })
     }
+}
 
-    /// The listeners at which connections have lain for long.
-    fn full<'a>(
-        &'a self,
-        now: Instant,
-        dump: &'a Dump,
-    ) -> impl Iterator<Item = (&'a Listener, Duration, &'a SocketInfo)> {
-        dump.sockets().iter().filter_map(move |socket| {
-            let listener = self.listeners.get(&socket.key()?)?;
-            let duration = now.saturating_duration_since(listener.since?);
-            (duration >= LONG).then_some((listener, duration, socket))
-        })
-    }
+fn waits_for_permit(task: &TaskInfo) -> bool {
+    let is_permit =
+        |wait: &Wait| matches!(wait, Wait::Primitive { kind: PrimitiveKind::Semaphore, .. });
+    task.waits().iter().any(is_permit)
 }
 
 /// What is said of connections at a listener.

@@ -6,12 +6,12 @@
 //! second, as each request takes one. Scrapers of `/metrics` come all the time and ask for numbers only, so
 //! they do not count.
 //!
-//! When no request has come for [`LINGER`], the thread only goes on *patrol*: one look in [`PATROL`], and
-//! more at first, that stops no thread. Without it, the first answer could not tell for how long anything has lasted, and a
-//! person on call often asks once. Such a look takes some 100 ns for each task, a system call for each source
-//! of events, and the system's tables of sockets. It takes no more than one part in [`PATROL_SHARE`] of a
-//! processor. Some seconds of glances at the workers follow it if they begin very many polls, or if polls
-//! were slow.
+//! When no request has come for [`LINGER`], the thread only goes on *patrol*: one look in [`PATROL`] that
+//! stops no thread, and some at listeners before the first. Without it, the first answer could not tell for
+//! how long anything has lasted, and a person on call often asks once. Such a look takes some 100 ns for each
+//! task, a system call for each source of events, and the system's tables of sockets. It takes no more than
+//! one part in [`PATROL_SHARE`] of a processor. Some seconds of glances at the workers follow it if they
+//! begin very many polls, or if polls were slow.
 //!
 //! Polls that last long on other threads than workers show by glances alone. So the first request after a
 //! pause waits until some have been made: see [`Watch::begin`].
@@ -41,11 +41,12 @@ const PICTURES: Duration = Duration::from_secs(1);
 /// What goes through all tasks takes no more than one part in this many of the time.
 const SHARE: u32 = 20;
 
-/// The pause between two looks of the patrol, and at first, so that it sees what tasks do before something
-/// goes wrong: which one accepts connections, for instance.
+/// The pause between two looks of the patrol.
 const PATROL: Duration = Duration::from_secs(5);
-const FIRST_PATROLS: Duration = Duration::from_secs(1);
-const FIRST: Duration = Duration::from_secs(10);
+/// So many looks, one in each second, are made before them: to see which tasks accept connections, before
+/// they may be kept from it. They do not count for what grows, as a program that starts does.
+const FIRST_LOOKS: usize = 4;
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const PATROL_SHARE: u32 = 100;
 
 /// How long the first request waits for glances: more than the usual threshold of a slow poll, and at most,
@@ -158,7 +159,10 @@ impl Watch {
 
     /// Looks now and then, for ever, while no request makes it look more often.
     pub(super) async fn patrol(self: Rc<Self>) {
-        let start = clock::now();
+        for _ in 0..FIRST_LOOKS {
+            self.look_at_listeners();
+            sleep(FIRST_PAUSE).await;
+        }
         loop {
             let (begun, at) = (time_of_this_thread(), clock::now());
             if !self.is_under_way.get() && self.look_in_passing() {
@@ -169,9 +173,7 @@ impl Watch {
             let used =
                 time_of_this_thread().zip(begun).map(|(now, begun)| now.saturating_sub(begun));
             let used = used.unwrap_or_else(|| clock::now().saturating_duration_since(at));
-            let is_first = at.saturating_duration_since(start) < FIRST;
-            let pause = if is_first { FIRST_PATROLS } else { PATROL };
-            sleep(pause.max(used * PATROL_SHARE)).await;
+            sleep(PATROL.max(used * PATROL_SHARE)).await;
         }
     }
 
@@ -189,6 +191,14 @@ impl Watch {
         let begun = clock::now();
         if self.glance(begun >= *next_walk, glance) {
             *next_walk = resume(begun);
+        }
+    }
+
+    fn look_at_listeners(&self) {
+        let mut histories = self.histories.borrow_mut();
+        for handle in self.observed.living().0.iter().take(MOST_RUNTIMES) {
+            let history = histories.entry(handle.id()).or_insert_with(|| History::of(handle));
+            history.look_at_listeners(clock::now(), handle);
         }
     }
 

@@ -12,6 +12,10 @@ impl ThreadStacks {
         Self {}
     }
 
+    pub(super) fn may_interrupt(&self) -> bool {
+        false
+    }
+
     /// Nothing is known.
     pub(in crate::insight) fn addresses(&mut self, _thread: u32, _call: &SystemCall) -> Vec<usize> {
         Vec::new()

@@ -33,6 +33,10 @@ impl ThreadStacks {
         Self { waited: PATIENCE, ..Self::default() }
     }
 
+    pub(super) fn may_interrupt(&self) -> bool {
+        self.waited < PATIENCE
+    }
+
     /// Returns the addresses at which the functions go on that are on the stack of a thread of this process,
     /// the innermost first. Empty if the thread is not in this call, or if it has run meanwhile.
     pub(in crate::insight) fn addresses(&mut self, thread: u32, call: &SystemCall) -> Vec<usize> {
@@ -42,7 +46,7 @@ impl ThreadStacks {
 
     /// As [`addresses`](Self::addresses), of a thread that was seen to run, which is interrupted.
     pub(in crate::insight) fn interrupted(&mut self, thread: u32) -> Vec<usize> {
-        if self.waited >= PATIENCE {
+        if !self.may_interrupt() {
             return Vec::new();
         }
         let began = Instant::now();

@@ -147,7 +147,8 @@ fn a_job_that_has_held_the_lock_of_slow_polls_is_told_with_what_it_did() {
             thread::sleep(Duration::from_millis(400));
             other_side.write_all(&[1]).unwrap();
             let text = body(&page, "/text");
-            let held = text.split_once(" such a poll was free, and perhaps held it: ");
+            let held =
+                text.split_once(", and went on when the poll did: perhaps it held the lock: ");
             held.is_some_and(|(_, does)| does.lines().next().unwrap().contains("reports"))
         });
         task.abort();

@@ -1,5 +1,5 @@
-//! What the program leaves lying while it does something else: connections, the end of a stream, messages; and
-//! calls that all end by their timeout.
+//! What the program leaves lying while it does something else: connections, the end of a stream, messages;
+//! and calls that all end by their timeout.
 
 use super::culprits::{page_of, until_said};
 use super::requests::body;
@@ -51,8 +51,8 @@ fn read_on(runtime: &Runtime) -> u32 {
     place
 }
 
-/// There is always another row, so that no question is answered. Returns the line of the spawn, and what keeps
-/// the channel open.
+/// There is always another row, so that no question is answered. Returns the line of the spawn, and what
+/// keeps the channel open.
 fn prefer_rows(runtime: &Runtime) -> (u32, mpsc::Sender<()>) {
     let ((rows, mut to_store), (questions, mut to_answer)) = (mpsc::channel(4), mpsc::channel(1));
     let place = line!() + 1;
@@ -107,7 +107,10 @@ fn what_lies_because_tasks_do_something_else_is_told_with_its_place() {
             let lie = format!("3 connections have not been accepted at {address} for ");
             until_said(&page, &[&lie, ", which accepts there, waits for readable"]);
         }
-        until_said(&page, &["room in an mpsc channel", &at(starved), "has taken nothing from"]);
+        until_said(
+            &page,
+            &["room in an mpsc channel", &at(starved), "it takes from another channel, and"],
+        );
         let passed = format!("worth a look: the timeout at {}", at(given_up));
         until(|| body(&page, "/text").contains(&passed));
         assert_eq!(body(&page, "/text").matches("the timeout at ").count(), 1);

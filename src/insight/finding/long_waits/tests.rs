@@ -272,13 +272,15 @@ fn tasks_that_wait_for_room_anew_are_not_told() {
 
 /// As one whose `select!` always finds another branch ready first.
 #[test]
-fn a_receiver_that_goes_on_and_takes_nothing_is_told() {
-    let [first, second, receiver] = ids();
-    let room = primitive(PrimitiveKind::Sender, 7, Some(receiver));
+fn a_receiver_that_takes_from_another_channel_alone_is_told() {
+    let [first, second, other, receiver] = ids();
+    let room = |number| primitive(PrimitiveKind::Sender, number, Some(receiver));
     let look = |rooms: &mut MovingPermits, at: u32, senders: &[TaskId]| {
-        let waits = |&id| waiting(id, 11 + at, std::slice::from_ref(&room));
+        let waits = |&id| waiting(id, 11 + at, &[room(7)]);
         let mut tasks: Vec<_> = senders.iter().map(waits).collect();
         tasks.push(waiting(receiver, 0, &[timer(1)]));
+        // It sends again and again.
+        tasks.extend((at < 30).then(|| waiting(other, 0, &[room(8)])));
         let dump = Dump { tasks, ..healthy() };
         let moving = rooms.look(begin() + SECOND * at, &dump);
         let found = long_waits(&dump, &HashMap::new(), &moving);
@@ -288,8 +290,12 @@ fn a_receiver_that_goes_on_and_takes_nothing_is_told() {
     assert_eq!(look(&mut rooms, 0, &[first, second]), [""; 0], "it is not known yet");
     assert_eq!(look(&mut rooms, 19, &[first, second]), [""; 0]);
     let said = one(look(&mut rooms, 20, &[first, second]));
-    assert!(said.contains("; it goes on, and has taken nothing from there for 20 s"), "{said}");
-    assert_eq!(look(&mut rooms, 21, &[second]), [""; 0], "it has taken something");
+    assert!(
+        said.contains("; it takes from another channel, and from this one nothing for 20 s"),
+        "{said}"
+    );
+    assert_eq!(look(&mut rooms, 31, &[first, second]), [""; 0], "it may work on one message");
+    assert_eq!(look(&mut rooms, 32, &[second]), [""; 0], "it has taken something");
 }
 
 /// Of two holders at two looks, neither is to blame, and those that have seen one and the other wait for the

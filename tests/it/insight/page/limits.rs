@@ -95,6 +95,8 @@ fn the_thread_of_a_page_that_is_not_watched_sleeps() {
                 let [thread] = &threads(NAME)[..] else { panic!("one thread") };
                 thread.sleeps
             };
+            // At first, it looks at listeners once in each second.
+            std::thread::sleep(std::time::Duration::from_secs(5));
             // So soon after a request, a page that is watched would not sleep for so long.
             let time = std::time::Duration::from_secs(2);
             assert_idle(&[NAME], time);

@@ -5,7 +5,7 @@ use super::cold::Following;
 use super::dump::Dump;
 use super::finding::blocked_threads::BlockedThreads;
 use super::finding::closed_peers::closed_peers;
-use super::finding::ended_reads::RepeatedReads;
+use super::finding::ended_reads::ended_reads;
 use super::finding::full_connections::full_connections;
 use super::finding::growing_memory::GrowingMemory;
 use super::finding::growing_queues::GrowingQueues;
@@ -13,13 +13,16 @@ use super::finding::growth::{Growth, Place, keep_every_second};
 use super::finding::in_vain::InVain;
 use super::finding::lack_of_descriptors::used_up;
 use super::finding::long_waits::long_waits;
+use super::finding::lost_values::lost_values;
 use super::finding::moving_permits::MovingPermits;
+use super::finding::rates::Rates;
 use super::finding::silences::{Reader, Silences};
 use super::finding::storms::{Seen, Storms};
 use super::finding::unaccepted::Unaccepted;
 use super::finding::{Finding, many_tasks};
 use super::memory::PlaceMemory;
 use super::notable::{notable, what_most_wait_for, worth_a_look};
+use super::queues::QueueGroup;
 use super::slow_stacks::SlowStacks;
 use super::socket_info::{Quiet, SocketInfo};
 use super::task_info::TaskInfo;
@@ -29,6 +32,7 @@ use super::wait::Wait;
 use super::waits::WRITABLE;
 use crate::engine::task::TaskId;
 use crate::runtime::Handle;
+use crate::runtime::gauges::Measured;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
@@ -53,7 +57,9 @@ pub(super) struct History {
     storms: Storms,
     connects: InVain,
     timeouts: InVain,
-    ended_reads: RepeatedReads,
+    ticks: InVain,
+    ended_reads: Rates,
+    lost: Rates,
     unaccepted: Unaccepted,
     /// How many slow polls there had been at the last look in passing.
     slow_polls: u64,
@@ -75,7 +81,9 @@ impl History {
             storms: Storms::default(),
             connects: InVain::default(),
             timeouts: InVain::default(),
-            ended_reads: RepeatedReads::default(),
+            ticks: InVain::default(),
+            ended_reads: Rates::default(),
+            lost: Rates::default(),
             unaccepted: Unaccepted::default(),
             slow_polls: 0,
             permits: MovingPermits::default(),
@@ -125,7 +133,12 @@ impl History {
         let incidents = handle.incidents();
         self.connects.look(now, incidents.connects());
         self.timeouts.look(now, incidents.timeouts());
-        self.ended_reads.look(now, incidents.ended_reads());
+        self.ticks.look(now, incidents.ticks());
+        let reads = incidents.ended_reads().into_iter();
+        self.ended_reads.look(now, reads.map(|reads| (reads.task.spawned_at(), reads.repeated)));
+        let is_broadcast = |queues: &&QueueGroup| queues.measured == Measured::Broadcast;
+        let broadcast = dump.queues.iter().filter(is_broadcast);
+        self.lost.look(now, broadcast.map(|queues| (queues.made_at, queues.lost)));
         self.unaccepted.look(now, dump);
         self.queues.look(now, dump);
         let accepted = accepted(&dump.sockets);
@@ -153,7 +166,7 @@ impl History {
         dump.over_time.extend(full_connections(dump));
         dump.over_time.extend(used_up(dump));
         dump.over_time.extend(self.blocked.findings(now, handle));
-        let ended_reads = self.ended_reads.findings();
+        let ended_reads = ended_reads(&self.ended_reads, &handle.incidents().ended_reads());
         dump.over_time.extend(
             busy.into_iter().filter(|busy| !ended_reads.iter().any(|reads| is_why(reads, busy))),
         );
@@ -176,7 +189,8 @@ impl History {
         dump.notable = notable(dump);
         dump.notable.extend(many_tasks(dump).map(|many| worth_a_look(many.to_string())));
         let timeouts = self.timeouts.told_of_timeouts();
-        let more = growing.into_iter().chain(rarely_failed).chain(timeouts);
+        let late = self.ticks.told_of_ticks().into_iter().chain(lost_values(&self.lost, dump));
+        let more = growing.into_iter().chain(rarely_failed).chain(timeouts).chain(late);
         dump.notable.extend(more.map(worth_a_look));
         dump.notable.extend(self.silences.notable().into_iter().map(worth_a_look));
     }

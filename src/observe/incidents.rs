@@ -1,7 +1,7 @@
 //! What goes wrong in a runtime, told at once to those that listen: the panic of a task, and a slow poll.
 //! Panics are counted, too, by the place of the spawn. So is what a program does again and again although it
-//! goes wrong, while something looks at the process: attempts to connect, calls that a timeout ends, and
-//! reads at the end of a stream.
+//! goes wrong, while something looks at the process: attempts to connect, calls that a timeout ends, ticks
+//! that are taken too late, and reads at the end of a stream.
 //!
 //! A panic is told of on the thread of the panic, and a slow poll on the driver thread. Neither may be kept
 //! from its work, so a listener takes a note and leaves the rest to a thread of its own.
@@ -33,6 +33,8 @@ pub(crate) struct Incidents {
     connects: Mutex<Vec<Attempts>>,
     /// By the place of the call.
     timeouts: Mutex<Vec<Attempts>>,
+    /// By the place of the spawn.
+    ticks: Mutex<Vec<Attempts>>,
     ended_reads: Mutex<Vec<EndedReads>>,
 }
 
@@ -74,6 +76,7 @@ impl Incidents {
             panics: Mutex::new(Vec::new()),
             connects: Mutex::new(Vec::new()),
             timeouts: Mutex::new(Vec::new()),
+            ticks: Mutex::new(Vec::new()),
             ended_reads: Mutex::new(Vec::new()),
         })
     }
@@ -96,6 +99,16 @@ impl Incidents {
     /// What is limited at that place was ready in time, or was not.
     pub(crate) fn timed(&self, place: &'static Location<'static>, has_elapsed: bool) {
         count(&mut self.timeouts.lock(), place, has_elapsed.then_some(&""));
+    }
+
+    /// The ticks of intervals, by the place of the spawn, of places where one was late.
+    pub(crate) fn ticks(&self) -> Vec<Attempts> {
+        self.ticks.lock().clone()
+    }
+
+    /// The task has taken a tick of an interval: more than a period too late, or not.
+    pub(crate) fn ticked(&self, task: RunningTask, is_late: bool) {
+        count(&mut self.ticks.lock(), task.spawned_at(), is_late.then_some(&""));
     }
 
     /// The reads at the end of a stream, by the place of the spawn.

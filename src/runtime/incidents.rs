@@ -35,11 +35,12 @@ pub(crate) fn follow_executors() {
 
 /// Set once. It is std's, as no model has one that lives in a static.
 static ARE_ATTEMPTS_COUNTED: OnceLock<()> = OnceLock::new();
-/// The same: a timeout has passed since then. Until that, no place is counted.
+/// The same: a timeout has passed since then, or a tick was late. Until that, no place is counted.
 static HAS_ELAPSED: OnceLock<()> = OnceLock::new();
+static WAS_LATE: OnceLock<()> = OnceLock::new();
 
-/// From now on the attempts of tasks to connect are counted, calls with a timeout, and reads at the end of
-/// a stream.
+/// From now on the attempts of tasks to connect are counted, calls with a timeout, ticks of intervals, and
+/// reads at the end of a stream.
 #[allow(dead_code, reason = "only insight counts them")]
 pub(crate) fn follow_attempts() {
     ARE_ATTEMPTS_COUNTED.get_or_init(|| ());
@@ -85,6 +86,25 @@ pub(crate) fn elapsed(place: &'static Location<'static>) {
 pub(crate) fn met(place: &'static Location<'static>) {
     if HAS_ELAPSED.get().is_some() {
         timed(place, false);
+    }
+}
+
+/// The task that this thread polls has taken a tick of an interval, more than a period too late or not.
+#[inline]
+pub(crate) fn ticked(is_late: bool) {
+    if is_late || WAS_LATE.get().is_some() {
+        count_tick(is_late);
+    }
+}
+
+#[cold]
+fn count_tick(is_late: bool) {
+    if ARE_ATTEMPTS_COUNTED.get().is_none() {
+        return;
+    }
+    if let (Some(task), Ok(handle)) = (polled_task(), Handle::try_current()) {
+        WAS_LATE.get_or_init(|| ());
+        handle.incidents().ticked(task, is_late);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Duration, Instant, Sleep, after, sleep_until};
 use crate::engine::tokio_note::noted;
+use crate::runtime::incidents::ticked;
 use futures_core::Stream;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -129,8 +130,9 @@ impl Interval {
     /// As for [`Interval::tick`].
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
         ready!(Pin::new(&mut self.next).poll(cx));
-        let due = self.next.deadline();
-        self.reset_at(self.missed.next(due, self.next.now(), self.period));
+        let (due, now) = (self.next.deadline(), self.next.now());
+        ticked(now.saturating_duration_since(due) >= self.period);
+        self.reset_at(self.missed.next(due, now, self.period));
         Poll::Ready(due)
     }
 

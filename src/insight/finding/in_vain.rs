@@ -1,5 +1,5 @@
 //! Places at which the program tries something again and again in vain, seen by several looks: tasks that
-//! fail to connect, and calls that a timeout ends each time.
+//! fail to connect, calls that a timeout ends each time, and ticks that are always taken too late.
 
 use super::Finding;
 use crate::observe::incidents::Attempts;
@@ -26,8 +26,8 @@ const MANY_PER_SECOND: u64 = 10;
 /// request comes, looks are mostly five seconds apart.
 const STILL: Duration = Duration::from_secs(12);
 
-/// The most places at which timeouts pass that are told.
-const MOST_TIMEOUTS: usize = 4;
+/// The most places that are told of which it is only worth a look.
+const MOST_PLACES: usize = 4;
 
 /// The looks at the attempts of one kind in one runtime, the oldest first.
 #[derive(Default)]
@@ -92,11 +92,22 @@ impl InVain {
         (findings.collect(), rare.iter().map(Failed::to_string).collect())
     }
 
+    /// Of ticks of intervals: what is said of tasks that take each one too late, the most frequent first.
+    pub(in crate::insight) fn told_of_ticks(&self) -> Vec<String> {
+        let sentence = |Failed { now, times, duration }: &Failed<'_>| {
+            format!(
+                "tasks spawned at {} have taken {times} ticks of an interval in {} s, each of them more than \
+                 a period too late: what they do in between takes longer than the period",
+                Place(now.place),
+                duration.as_secs()
+            )
+        };
+        self.most_frequent().iter().map(sentence).collect()
+    }
+
     /// Of calls with a timeout: what is said of those that all end by it, the most frequent first. A program
     /// that does something whenever nothing has come for a while has such calls, too.
     pub(in crate::insight) fn told_of_timeouts(&self) -> Vec<String> {
-        let mut failed = self.failed();
-        failed.sort_by_key(|failed| (Reverse(failed.times), failed.now.place));
         let sentence = |Failed { now, times, duration }: &Failed<'_>| {
             format!(
                 "the timeout at {} has passed {times} times in {} s, and what it limits was not ready in \
@@ -105,7 +116,14 @@ impl InVain {
                 duration.as_secs()
             )
         };
-        failed.iter().take(MOST_TIMEOUTS).map(sentence).collect()
+        self.most_frequent().iter().map(sentence).collect()
+    }
+
+    fn most_frequent(&self) -> Vec<Failed<'_>> {
+        let mut failed = self.failed();
+        failed.sort_by_key(|failed| (Reverse(failed.times), failed.now.place));
+        failed.truncate(MOST_PLACES);
+        failed
     }
 }
 
@@ -167,7 +185,9 @@ mod tests {
         }
         assert!(connects.looks.len() <= 62);
         let (told, notable) = connects.told_of_connects();
-        assert_eq!(connects.told_of_timeouts().len(), told.len() + notable.len());
+        for all in [connects.told_of_timeouts(), connects.told_of_ticks()] {
+            assert_eq!(all.len(), told.len() + notable.len());
+        }
         (told.iter().map(Finding::to_string).collect(), notable)
     }
 

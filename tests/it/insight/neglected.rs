@@ -8,8 +8,9 @@ use liten::insight::Server;
 use liten::io::AsyncReadExt;
 use liten::net::{TcpListener, TcpStream};
 use liten::runtime::Runtime;
-use liten::sync::mpsc;
-use liten::time::{Duration, sleep, timeout};
+use liten::sync::broadcast::error::RecvError;
+use liten::sync::{broadcast, mpsc};
+use liten::time::{Duration, interval, sleep, timeout};
 use std::net::SocketAddr;
 
 /// A place in this file.
@@ -93,6 +94,36 @@ fn give_up(runtime: &Runtime) -> u32 {
     place
 }
 
+/// Takes each tick too late. Returns the line of the spawn.
+fn fall_behind(runtime: &Runtime) -> u32 {
+    let place = line!() + 1;
+    drop(runtime.spawn(async move {
+        let mut ticks = interval(Duration::from_millis(10));
+        loop {
+            ticks.tick().await;
+            sleep(Duration::from_millis(50)).await;
+        }
+    }));
+    place
+}
+
+/// Receives less than what is sent. Returns the line of the channel.
+fn lose_values(runtime: &Runtime) -> u32 {
+    let place = line!() + 1;
+    let (values, mut slow) = broadcast::channel(4);
+    drop(runtime.spawn(async move {
+        while !matches!(slow.recv().await, Err(RecvError::Closed)) {
+            sleep(Duration::from_millis(200)).await;
+        }
+    }));
+    drop(runtime.spawn(async move {
+        while values.send(()).is_ok() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    }));
+    place
+}
+
 /// What is told after ten to twenty seconds, at once for all.
 #[test]
 fn what_lies_because_tasks_do_something_else_is_told_with_its_place() {
@@ -102,6 +133,7 @@ fn what_lies_because_tasks_do_something_else_is_told_with_its_place() {
         let (address, clients) = accept_one(&runtime, &page);
         let ((starved, questions), given_up) = (prefer_rows(&runtime), give_up(&runtime));
         let reads = read_on(&runtime);
+        let (behind, lost) = (fall_behind(&runtime), lose_values(&runtime));
         until_said(&page, &[&at(reads), ", reads at the end of a stream some "]);
         if cfg!(target_os = "linux") {
             let lie = format!("3 connections have not been accepted at {address} for ");
@@ -114,6 +146,15 @@ fn what_lies_because_tasks_do_something_else_is_told_with_its_place() {
         let passed = format!("worth a look: the timeout at {}", at(given_up));
         until(|| body(&page, "/text").contains(&passed));
         assert_eq!(body(&page, "/text").matches("the timeout at ").count(), 1);
+        let late = format!("worth a look: tasks spawned at {}", at(behind));
+        until(|| body(&page, "/text").contains(&late));
+        let lost = format!("with room for 4 made at {}", at(lost));
+        until(|| {
+            let text = body(&page, "/text");
+            let mut lines =
+                text.lines().filter(|line| line.starts_with("worth a look: receivers of "));
+            lines.any(|line| line.contains(&lost))
+        });
         drop((clients, questions));
     });
 }

@@ -49,24 +49,26 @@ pub(crate) fn follow_attempts() {
 /// The task that this thread polls has made a connection, or has failed to.
 #[doc(hidden)]
 pub fn connected<T>(result: &io::Result<T>) {
+    count(|task, incidents| {
+        let error = result.as_ref().err().map(|error| error as &dyn Display);
+        incidents.connected(task, error);
+    });
+}
+
+/// Counts something of the task that this thread polls, if attempts are counted.
+fn count(what: impl FnOnce(RunningTask, &Incidents)) {
     if ARE_ATTEMPTS_COUNTED.get().is_none() {
         return;
     }
     if let (Some(task), Ok(handle)) = (polled_task(), Handle::try_current()) {
-        let error = result.as_ref().err().map(|error| error as &dyn Display);
-        handle.incidents().connected(task, error);
+        what(task, handle.incidents());
     }
 }
 
 /// The task that this thread polls has read 0 bytes from a stream, not for the first time.
 #[cold]
 pub(crate) fn read_end() {
-    if ARE_ATTEMPTS_COUNTED.get().is_none() {
-        return;
-    }
-    if let (Some(task), Ok(handle)) = (polled_task(), Handle::try_current()) {
-        handle.incidents().read_end(task);
-    }
+    count(|task, incidents| incidents.read_end(task));
 }
 
 /// What is limited by a timeout at that place was not ready in time. The crate's own timeouts do not count,
@@ -99,13 +101,10 @@ pub(crate) fn ticked(is_late: bool) {
 
 #[cold]
 fn count_tick(is_late: bool) {
-    if ARE_ATTEMPTS_COUNTED.get().is_none() {
-        return;
-    }
-    if let (Some(task), Ok(handle)) = (polled_task(), Handle::try_current()) {
+    count(|task, incidents| {
         WAS_LATE.get_or_init(|| ());
-        handle.incidents().ticked(task, is_late);
-    }
+        incidents.ticked(task, is_late);
+    });
 }
 
 #[cold]

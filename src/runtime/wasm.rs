@@ -17,6 +17,8 @@ pub(crate) mod gauges;
 #[path = "wasm/handle.rs"]
 mod handle;
 mod id;
+#[path = "wasm/incidents.rs"]
+pub(crate) mod incidents;
 mod local;
 #[path = "wasm/local_runtime.rs"]
 mod local_runtime;

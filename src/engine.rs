@@ -21,7 +21,7 @@
 //! | `scoped` | 90 | a thread-local that has a value for a while |
 //! | `recycler` | 410 | memory for tasks and for channels of one value, kept per thread |
 //! | `wakers` | 900 | futures that wait in a list, and wakers called all at once |
-//! | `tokio_note` | 29 | the suffix of panic messages in the package named `tokio` |
+//! | `tokio_note` | 36 | the suffix of panic messages in the package named `tokio` |
 //! | `abort` | 20 | ends the program where a panic would break what others rely on |
 //! | `ended` | 40 | the error of a runtime that has ended |
 //! | `thread_name` | 40 | names of threads |

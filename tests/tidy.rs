@@ -497,6 +497,7 @@ fn whole_tree() -> Vec<Source> {
         "tokio/packer/src",
         "tokio/race/src",
         "tokio/samples/bars/src",
+        "tokio/samples/differs/src",
         "tokio/samples/grpc/src",
         "tokio/samples/notes/src",
         "tokio/samples/promises/src",

@@ -1,8 +1,8 @@
 //! The suffix of panic messages in the package named `tokio`: it says that this `tokio` is liten's.
 //!
 //! The feature `tokio-name` is on in that package only; everywhere else the suffix is empty. The messages
-//! that the feature replaces by tokio's own are in `runtime/tokio_words.rs`, except that the driver's is
-//! here.
+//! that the feature replaces by tokio's own are in `runtime/tokio_words.rs`, except that the engine's
+//! own are here.
 
 #[cfg(not(feature = "tokio-name"))]
 macro_rules! noted {
@@ -21,6 +21,12 @@ pub(crate) use noted;
 
 /// The suffix of a message with arguments.
 pub(crate) const NOTE: &str = noted!();
+
+/// The beginning of the `Debug` output of a task's id.
+pub(crate) const TASK_ID: &str = match cfg!(feature = "tokio-name") {
+    true => "Id",
+    false => "TaskId",
+};
 
 /// The error of a source whose runtime has ended. tokio's, where programs may compare it.
 pub(crate) const SOURCE_ENDED: &str = match cfg!(feature = "tokio-name") {

@@ -11,6 +11,7 @@ use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner, Sch
 use crate::engine::task::home::Home;
 use crate::engine::task::origin::Origin;
 use crate::engine::task::{JoinHandle, RunningTask, current};
+use crate::runtime::tokio_words::DOES_WHAT_WAITS;
 use std::cell::OnceCell;
 use std::error::Error;
 use std::fmt;
@@ -56,7 +57,7 @@ impl Job for BlockingJob {
     }
 
     fn must_run(&self) -> bool {
-        self.must_run
+        self.must_run || DOES_WHAT_WAITS
     }
 }
 

@@ -5,6 +5,7 @@
 use crate::engine::task::join_error;
 use crate::engine::tokio_note::NOTE;
 use std::any::Any;
+use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -69,6 +70,38 @@ pub(crate) fn panicked(f: &mut Formatter<'_>, message: &str) -> fmt::Result {
         false => write!(f, " panicked: {message}"),
     }
 }
+
+/// Turns the error of a task that has no output into one of I/O.
+pub(crate) fn io_error_of_a_task(
+    error: impl Error + Send + Sync + 'static,
+    is_panic: bool,
+) -> io::Error {
+    match (IS_TOKIO, is_panic) {
+        (true, true) => io::Error::other("task panicked"),
+        (true, false) => io::Error::other("task was cancelled"),
+        (false, _) => io::Error::other(error),
+    }
+}
+
+/// Turns the error of a time limit that was reached into one of I/O.
+pub(crate) fn io_error_of_a_timeout(elapsed: impl Error + Send + Sync + 'static) -> io::Error {
+    match IS_TOKIO {
+        true => io::ErrorKind::TimedOut.into(),
+        false => io::Error::new(io::ErrorKind::TimedOut, elapsed),
+    }
+}
+
+/// The kind of the error of a listener for a signal that no program can listen for.
+#[cfg_attr(not(feature = "signal"), allow(dead_code, reason = "there are no signals"))]
+pub(crate) const REFUSED_SIGNAL: io::ErrorKind = match IS_TOKIO {
+    true => io::ErrorKind::Other,
+    false => io::ErrorKind::InvalidInput,
+};
+
+/// Whether the threads for blocking work do what waits for them when the runtime ends, as tokio's do. In a
+/// runtime of liten's the end cancels it, so that it takes no longer than what is under way.
+#[cfg_attr(target_family = "wasm", allow(dead_code, reason = "there are no threads"))]
+pub(crate) const DOES_WHAT_WAITS: bool = IS_TOKIO;
 
 /// Writes the `Debug` output of the error of a task that was cancelled.
 pub(crate) fn debug_cancelled(

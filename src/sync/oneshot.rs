@@ -344,7 +344,7 @@ impl<T> Future for Receiver<T> {
         let slot = &mut self.get_mut().half;
         assert!(
             slot.is_some(),
-            noted!("a oneshot::Receiver was polled after it had given its answer")
+            noted!("a oneshot::Receiver was called after complete: it had given its answer")
         );
         budget::poll_leaf(cx, |cx| {
             let waits =

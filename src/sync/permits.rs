@@ -502,8 +502,7 @@ fn never_so_many(count: usize) -> ! {
 #[track_caller]
 fn too_many(before: usize, count: usize) -> ! {
     panic!(
-        "{count} permits cannot be added to {before}: a semaphore has at most \
-         Semaphore::MAX_PERMITS ({}){NOTE}",
+        "number of added permits ({count}) would overflow MAX_PERMITS ({}): there are {before}{NOTE}",
         Permits::MAX
     )
 }

@@ -79,7 +79,7 @@ impl Semaphore {
     pub fn new(permits: usize) -> Self {
         assert!(
             permits <= Self::MAX_PERMITS,
-            "a semaphore has at most Semaphore::MAX_PERMITS ({}) permits, not {permits}{NOTE}",
+            "a semaphore may not have more than MAX_PERMITS permits ({}), and not {permits}{NOTE}",
             Self::MAX_PERMITS
         );
         Self { permits: Permits::new(permits, Owner::Semaphore) }

@@ -78,6 +78,7 @@ impl Error for JoinError {}
 
 impl From<JoinError> for io::Error {
     fn from(error: JoinError) -> Self {
-        io::Error::other(error)
+        let is_panic = error.is_panic();
+        tokio_words::io_error_of_a_task(error, is_panic)
     }
 }

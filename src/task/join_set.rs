@@ -293,7 +293,9 @@ impl<T> JoinSet<T> {
     /// The tasks stay in the set: [`join_next`](Self::join_next) returns a cancelled [`JoinError`] for
     /// each, or the result of one that had already finished.
     pub fn abort_all(&mut self) {
-        self.tasks.iter().filter_map(|task| task.0.as_ref()).for_each(JoinHandle::abort);
+        // The newest one comes first. Tasks that are aborted end in the order in which they were spawned.
+        let tasks: Vec<_> = self.tasks.iter().filter_map(|task| task.0.as_ref()).collect();
+        tasks.into_iter().rev().for_each(JoinHandle::abort);
     }
 
     /// Takes every task out of the set without aborting it: they go on unattended.

@@ -7,7 +7,7 @@ use crate::runtime::context;
 
 /// What is wrong with a clock that goes.
 const GOES: &str =
-    "time is not paused: call time::pause first, or build the runtime with start_paused";
+    "time is not frozen: call time::pause first, or build the runtime with start_paused";
 
 /// What is wrong with a moment that is very far away.
 const TOO_FAR: &str =
@@ -35,7 +35,7 @@ const UNFIT: &str = "time::pause: a multithreaded runtime has to be built with s
 pub fn pause() {
     let handle = context::expect("time::pause");
     assert!(handle.knows_quiescent_points(), "{UNFIT}{NOTE}");
-    assert!(handle.driver().stop_clock().is_ok(), noted!("time is paused already"));
+    assert!(handle.driver().stop_clock().is_ok(), noted!("time is already frozen"));
 }
 
 /// Lets the clock of the current runtime go on, from the moment at which it stands.

@@ -213,7 +213,7 @@ impl_error!([] Elapsed, _this => tokio_words::ELAPSED);
 
 impl From<Elapsed> for io::Error {
     fn from(elapsed: Elapsed) -> Self {
-        io::Error::new(io::ErrorKind::TimedOut, elapsed)
+        tokio_words::io_error_of_a_timeout(elapsed)
     }
 }
 

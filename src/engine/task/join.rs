@@ -207,7 +207,7 @@ impl TaskRef {
 
 impl<T> Unpin for JoinHandle<T> {}
 impl_unwind_safe!([T] JoinHandle<T>);
-impl_debug!([T] JoinHandle<T>, this => "JoinHandle" { id: this.id(), .. });
+impl_debug!([T] JoinHandle<T>, this => "JoinHandle" { id: this.id() });
 
 /// Aborts a task; does not wait for it and does not keep it running.
 ///

@@ -9,6 +9,7 @@
 //! but not ordered by time of spawn.
 
 use crate::engine::sync_shim::thread_local;
+use crate::engine::tokio_note::TASK_ID;
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
@@ -147,7 +148,7 @@ impl fmt::Display for TaskId {
 
 impl fmt::Debug for TaskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TaskId({})", self.0)
+        write!(f, "{TASK_ID}({})", self.0)
     }
 }
 

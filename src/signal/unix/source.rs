@@ -69,6 +69,7 @@ use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::task::current;
 use crate::engine::wakers;
 use crate::io::{Async, Fd, Interest};
+use crate::runtime::tokio_words;
 use parking_lot::Mutex;
 use signal_hook_registry::{FORBIDDEN, SigId};
 use std::collections::BTreeMap;
@@ -109,7 +110,7 @@ pub(super) fn signals(driver: &Arc<Driver>, kind: SignalKind) -> io::Result<(Arc
     let signal = kind.as_raw_value();
     if signal <= 0 || FORBIDDEN.contains(&signal) {
         let message = format!("no program can listen for signal {signal}");
-        return Err(io::Error::new(ErrorKind::InvalidInput, message));
+        return Err(io::Error::new(tokio_words::REFUSED_SIGNAL, message));
     }
     let source = SignalSource::of(driver)?;
     Ok((source.signals(kind)?, source.number))

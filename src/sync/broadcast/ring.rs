@@ -91,10 +91,10 @@ impl<T> Ring<T> {
     /// Returns a ring with room for at least `capacity` values, for one sender.
     #[track_caller]
     pub(super) fn new(capacity: usize, receivers: usize) -> Arc<Self> {
-        assert!(capacity > 0, noted!("a broadcast channel needs room for one value at least"));
+        assert!(capacity > 0, noted!("broadcast channel capacity cannot be zero"));
         assert!(
             capacity <= usize::MAX >> 1,
-            noted!("a broadcast channel has at most usize::MAX / 2 places")
+            noted!("broadcast channel capacity exceeded `usize::MAX / 2`")
         );
         let places = capacity.next_power_of_two() as u64;
         let slot =

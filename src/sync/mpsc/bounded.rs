@@ -45,7 +45,7 @@ use std::ptr::from_ref;
 /// ```
 #[track_caller]
 pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
-    assert!(buffer > 0, noted!("a bounded channel needs room for one message at least"));
+    assert!(buffer > 0, noted!("mpsc bounded channel requires buffer > 0"));
     assert!(
         buffer <= Permits::MAX,
         "a bounded channel has room for {} messages at most, not for {buffer}{NOTE}",

@@ -234,7 +234,7 @@ fn every_short_sequence_of_calls_does_what_the_model_does() {
 }
 
 #[test]
-#[should_panic(expected = "polled after it had given its answer")]
+#[should_panic(expected = "called after complete")]
 fn a_receiver_that_has_been_ready_must_not_be_polled() {
     let (sender, mut receiver) = channel();
     sender.send(1).expect("it is there");

@@ -1,11 +1,11 @@
 use super::JoinSet;
 use crate::block_on;
-use crate::runtime::Handle;
+use crate::runtime::{Builder, Handle};
 use crate::task::yield_now;
 use std::future::{pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -223,6 +223,34 @@ fn try_join_next_finds_what_has_finished() {
         // The dummy waker of try_join_next must not stay in the way of a real one.
         set.abort_all();
         assert!(set.join_next().await.expect("one").expect_err("aborted").is_cancelled());
+    });
+}
+
+/// As those of tokio's set do.
+#[test]
+fn aborted_tasks_end_in_the_order_of_their_spawns() {
+    struct Ends(u32, Arc<Mutex<Vec<u32>>>);
+
+    impl Drop for Ends {
+        fn drop(&mut self) {
+            self.1.lock().expect("no panic").push(self.0);
+        }
+    }
+
+    let runtime = Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(async {
+        let ended = Arc::new(Mutex::new(Vec::new()));
+        let mut set = JoinSet::new();
+        for number in 0..3 {
+            let ends = Ends(number, ended.clone());
+            set.spawn(async move {
+                let _ends = ends;
+                pending::<()>().await;
+            });
+        }
+        yield_now().await;
+        set.shutdown().await;
+        assert_eq!(*ended.lock().expect("no panic"), [0, 1, 2]);
     });
 }
 

@@ -300,9 +300,9 @@ fn wrong_use_panics_and_points_at_the_caller() {
                 points_here!(INSIDE, set.block_on(&runtime, async {}));
                 let only = "can call blocking only when running on the multi-threaded runtime";
                 points_here!(only, liten::task::block_in_place(|| {}));
-                points_here!("not paused", liten::time::resume());
+                points_here!("not frozen", liten::time::resume());
                 liten::time::pause();
-                points_here!("paused already", liten::time::pause());
+                points_here!("already frozen", liten::time::pause());
                 let pending = liten::spawn(std::future::pending::<()>());
                 pending.abort();
                 let aborted = pending.await.unwrap_err();

@@ -499,13 +499,13 @@ fn misuse_is_explained() {
             [panic_of(time::resume), panic_of(|| runtime.block_on(time::advance(SECOND)))]
         {
             assert!(
-                message.contains("not paused") && message.contains("start_paused"),
+                message.contains("not frozen") && message.contains("start_paused"),
                 "{message}"
             );
         }
         time::pause();
         let message = panic_of(time::pause);
-        assert!(message.contains("paused already"), "{message}");
+        assert!(message.contains("already frozen"), "{message}");
         time::resume();
         time::pause();
     });

@@ -22,6 +22,7 @@ pub(crate) fn keep_all() {
     a_child_has_slices_of_the_usual_length();
     a_local_runtime_that_would_block_async_code_panics();
     work_that_a_destructor_gives_to_the_pool_runs();
+    work_that_waits_for_a_thread_at_the_end_runs();
     children_that_die_with_the_thread_that_started_them_live();
 }
 
@@ -108,6 +109,23 @@ fn a_child_has_slices_of_the_usual_length() {
     });
     let printed = String::from_utf8(child.stdout).expect("it is text");
     assert_eq!(length(&printed), usual.filter(|_| child.status.success()));
+}
+
+/// The threads of the pool do it before they end. What was aborted is not done.
+fn work_that_waits_for_a_thread_at_the_end_runs() {
+    let ran = Arc::new(AtomicUsize::new(0));
+    let mut builder = Builder::new_multi_thread();
+    let runtime = builder.worker_threads(1).max_blocking_threads(1).build().expect("a runtime");
+    runtime.spawn_blocking(|| thread::sleep(Duration::from_millis(100)));
+    for number in 0..10 {
+        let ran = ran.clone();
+        let work = runtime.spawn_blocking(move || ran.fetch_add(1, Ordering::Relaxed));
+        if number == 3 {
+            work.abort();
+        }
+    }
+    drop(runtime);
+    assert_eq!(ran.load(Ordering::Relaxed), 9);
 }
 
 /// It is waited for in another one, before and after the end of the first one.

@@ -14,6 +14,7 @@ mod yields;
 use std::cell::RefCell;
 use std::env;
 use std::future::{Future, pending, poll_fn};
+use std::io::{self, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::process;
@@ -24,6 +25,8 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::process::Command;
 use tokio::runtime::{Builder, Runtime, worker_index};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{Semaphore, broadcast, mpsc};
 use tokio::task::{JoinHandle, LocalSet, spawn_blocking, spawn_local};
 use tokio::time::{interval, sleep, timeout};
 
@@ -46,6 +49,7 @@ fn main() {
     a_runtime_with_workers_cannot_start_with_a_paused_clock();
     a_child_process_needs_a_runtime_with_io();
     a_time_limit_is_shown_in_the_words_that_programs_compare();
+    errors_and_ids_are_shown_in_the_words_that_programs_compare();
     a_socket_says_that_its_runtime_has_ended();
     a_destructor_in_a_dropped_set_may_spawn_into_it();
     a_timer_without_duration_lets_other_tasks_run();
@@ -153,6 +157,34 @@ fn a_time_limit_is_shown_in_the_words_that_programs_compare() {
     let late = async { timeout(Duration::from_millis(1), pending::<()>()).await };
     let elapsed = current_thread().block_on(late).expect_err("it never ends");
     assert_eq!(elapsed.to_string(), "deadline has elapsed");
+}
+
+fn errors_and_ids_are_shown_in_the_words_that_programs_compare() {
+    let runtime = current_thread();
+    let late = async { timeout(Duration::from_millis(1), pending::<()>()).await };
+    let late = io::Error::from(runtime.block_on(late).expect_err("it never ends"));
+    assert_eq!((late.kind(), late.to_string()), (ErrorKind::TimedOut, "timed out".to_owned()));
+    let task = runtime.spawn(pending::<()>());
+    let id = task.id();
+    assert_eq!(format!("{task:?} {id:?}"), format!("JoinHandle {{ id: Id({id}) }} Id({id})"));
+    task.abort();
+    let aborted = io::Error::from(runtime.block_on(task).expect_err("it was aborted"));
+    let refused = runtime.block_on(async { signal(SignalKind::from_raw(9)) });
+    let refused = refused.expect_err("no program hears of it");
+    assert_eq!([aborted.kind(), refused.kind()], [ErrorKind::Other; 2]);
+    assert_eq!(aborted.to_string(), "task was cancelled");
+    for (words, panics) in [
+        ("mpsc bounded channel requires buffer > 0", || drop(mpsc::channel::<()>(0))),
+        ("broadcast channel capacity cannot be zero", || drop(broadcast::channel::<()>(0))),
+        ("a semaphore may not have more than MAX_PERMITS permits", || {
+            drop(Semaphore::new(usize::MAX))
+        }),
+        ("would overflow MAX_PERMITS", || Semaphore::new(1).add_permits(Semaphore::MAX_PERMITS)),
+    ] as [(&str, fn()); 4]
+    {
+        let message = message(panics);
+        assert!(message.contains(words), "{message}");
+    }
 }
 
 fn a_socket_says_that_its_runtime_has_ended() {

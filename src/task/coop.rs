@@ -6,12 +6,12 @@
 //! [`yield_now`](super::yield_now()). A leaf future from elsewhere takes part by [`cooperative`] or
 //! [`poll_proceed`].
 
-use crate::engine::task::{budget, current};
+use crate::engine::task::budget;
 use pin_project_lite::pin_project;
 use std::future::poll_fn;
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 /// Counts one operation against the task's budget, and yields to other tasks if the budget is used up.
 ///
@@ -185,16 +185,6 @@ impl<F: Future> Future for Unconstrained<F> {
         let future = self.project().future;
         // A trace asks each leaf, by the budget.
         if budget::is_traced() { future.poll(cx) } else { budget::unlimited(|| future.poll(cx)) }
-    }
-}
-
-/// At the end of a poll: has the task wait, and wakes it at once, if it was going to yield. Then it is in the
-/// registry, and an observer finds it: a task that only ever yields enters none. For the package named
-/// `tokio`.
-#[doc(hidden)]
-pub fn wait_instead(waker: &Waker) {
-    if current::take_yielded() {
-        current::outside(|| waker.wake_by_ref());
     }
 }
 

@@ -58,7 +58,7 @@ use super::origin::{Name, Origin, TaskId};
 use super::state::{Pending, Polled, Start};
 use super::{followed, traced, waker};
 use crate::engine::sync_shim::{Arc, UnsafeCell};
-use crate::engine::tokio_note::noted;
+use crate::engine::tokio_note::{LISTS_YIELDED, noted};
 use crate::engine::{recycler, wakers};
 use std::alloc::Layout;
 use std::future::Future;
@@ -487,6 +487,9 @@ impl Hot {
         // Still SCHEDULED: a wake that came meanwhile has set WOKEN, which the next `start` takes as
         // answered.
         if polled == Polled::Yielded {
+            if LISTS_YIELDED {
+                self.ensure_registered(runner);
+            }
             runner.yielded(self);
             return polled;
         }

@@ -174,11 +174,6 @@ pub(super) fn set_budget(budget: i16) {
     CURRENT.with(|current| current.budget.set(budget));
 }
 
-/// Takes back that the task has asked for another poll; returns whether it had.
-pub(crate) fn take_yielded() -> bool {
-    CURRENT.with(|current| current.yielded.replace(false))
-}
-
 /// Sets the budget and returns what it was.
 #[inline]
 pub(super) fn replace_budget(budget: i16) -> i16 {

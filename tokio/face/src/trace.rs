@@ -5,7 +5,7 @@ cfg_taskdump! {
     pub(crate) use crate::runtime::task::trace::trace_leaf;
 
     use std::cell::RefCell;
-    use std::task::{Context, Waker};
+    use std::task::Waker;
 
     thread_local! {
         /// `None` outside of polls: nothing would come after that.
@@ -25,13 +25,6 @@ cfg_taskdump! {
         Deferring(DEFERRED.replace(Some(Vec::new())))
     }
 
-    /// At the end of a pending poll: a task is in the lists that a dump reads from its first poll on.
-    pub(crate) fn list(is_listed: &mut bool, cx: &mut Context<'_>) {
-        if !std::mem::replace(is_listed, true) {
-            liten::task::coop::wait_instead(cx.waker());
-        }
-    }
-
     impl Drop for Deferring {
         fn drop(&mut self) {
             let deferred = DEFERRED.replace(self.0.take());
@@ -49,9 +42,6 @@ cfg_not_taskdump! {
     }
 
     pub(crate) fn deferring() -> impl Sized {}
-
-    #[inline(always)]
-    pub(crate) fn list(_: &mut bool, _: &mut Context<'_>) {}
 }
 
 pub(crate) async fn async_trace_leaf() {

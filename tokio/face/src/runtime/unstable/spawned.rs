@@ -26,8 +26,6 @@ pin_project! {
         clock: Option<Clock>,
         // Of a runtime whose choices have a seed.
         seeded: Option<Arc<Extras>>,
-        // Whether a dump can find it.
-        is_listed: bool,
     }
 }
 
@@ -66,7 +64,7 @@ pub(crate) fn wrap<Original, F>(
     let seeded = extras.clone().filter(|extras| extras.seeds.is_some());
     let clock = extras.filter(|extras| extras.tracking.is_some());
     let clock = clock.map(|extras| Clock { ready: Some(Instant::now()), woken: None, extras, place });
-    (Spawn { span, spawning }, Spawned { future, member, clock, seeded, is_listed: false })
+    (Spawn { span, spawning }, Spawned { future, member, clock, seeded })
 }
 
 impl Spawn {
@@ -97,13 +95,12 @@ impl Spawn {
 impl<F: Future> Future for Spawned<F> {
     type Output = F::Output;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let _deferring = crate::trace::deferring();
         Extras::polls_here();
-        let poll = self.as_mut().poll_wrapped(cx);
+        let poll = self.poll_wrapped(cx);
         if poll.is_pending() {
             Extras::polled();
-            crate::trace::list(self.project().is_listed, cx);
         }
         poll
     }

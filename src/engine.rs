@@ -2,33 +2,33 @@
 //! the modules that users see.
 //!
 //! Those modules (`runtime`, `task`, `net` and the others beside this folder) import the engine, and never
-//! the other way round. Three know nothing of it and are used by all: `impls` has macros for trait impls
-//! that many types share, `short` shortens long names for display, and `primitive_kind` names the locks and
-//! channels that a task may wait for. Each module of the engine imports only modules that stand before it in
-//! the table, so that it can be read after those. Most readers want `task`, `driver` and `scheduler`, and
-//! look the others up. The lines are those of the code that is shipped, with comments; models and tests are
-//! not counted. `tests/tidy.rs` checks all this, and that no modules import each other in a circle. Files of
-//! one module do so only where `tests/tidy.rs` says why.
+//! the other way round. Two know nothing of it and are used by all: `impls` has macros for trait impls that
+//! many types share, and `primitive_kind` names the locks and channels that a task may wait for. Each module
+//! of the engine imports only modules that stand before it in the table, so that it can be read after those.
+//! Most readers want `task`, `driver` and `scheduler`, and look the others up. The lines are those of the
+//! code that is shipped, with comments; models and tests are not counted. `tests/tidy.rs` checks all this,
+//! and that no modules import each other in a circle. Files of one module do so only where `tests/tidy.rs`
+//! says why.
 //!
 //! The engine has 17,900 lines in 79 files, in this order:
 //!
 //! | module | lines | what it is |
 //! |---|---|---|
-//! | `sync_shim` | 533 | std's locks, atomics and threads, or loom's, or shuttle's |
+//! | `sync_shim` | 510 | std's locks, atomics and threads, or loom's, or shuttle's |
 //! | `nanos` | 16 | durations as numbers |
-//! | `rng` | 50 | small random numbers, from one seed |
+//! | `rng` | 34 | small random numbers, from one seed |
 //! | `slab` | 394 | a table whose entries are found by number |
 //! | `scoped` | 90 | a thread-local that has a value for a while |
 //! | `recycler` | 410 | memory for tasks and for channels of one value, kept per thread |
-//! | `wakers` | 900 | futures that wait in a list, and wakers called all at once |
+//! | `wakers` | 820 | futures that wait in a list, and wakers called all at once |
 //! | `tokio_note` | 36 | the suffix of panic messages in the package named `tokio` |
 //! | `abort` | 20 | ends the program where a panic would break what others rely on |
-//! | `ended` | 40 | the error of a runtime that has ended |
+//! | `ended` | 35 | the error of a runtime that has ended |
 //! | `thread_name` | 40 | names of threads |
 //! | `slice` | 180 | how soon the system lets a woken thread run |
 //! | `park` | 160 | a thread sleeps until it is woken |
-//! | `queue` | 550 | local queue, injector, wake channel, next slot |
-//! | `task` | 3,400 | a task's memory, state, waker and handle |
+//! | `queue` | 500 | local queue, injector, wake channel, next slot |
+//! | `task` | 3,360 | a task's memory, state, waker and handle |
 //! | `blocking` | 710 | the pool of threads for calls that block |
 //! | `driver` | 3,490 | events and timers, and the seat of the thread that waits for them |
 //! | `scheduler` | 7,200 | workers, which thread wakes which, and the watchdog |
@@ -43,8 +43,11 @@
 //!   tasks.
 //! * [`scheduler::Probe`]: the threads of a scheduler report what they do, and the watchdog when it has
 //!   looked. `observe` keeps what people read of that.
-//! * [`task::join_error`]: `runtime` gives it the functions to call when a task has panicked, so that tasks
+//! * [`task::header::TaskHooks`]: a task calls the functions that its program has given to the builder of the
+//!   runtime, if there are any.
+//! * [`task::join_error`]: `runtime` gives it the function to call when a task has panicked, so that tasks
 //!   which do not panic pay nothing.
+//! * [`task::followed`]: `observe` gives it the functions to call when a task that it follows is ready.
 //! * [`task::traced`]: `insight` gives it the functions to call in a poll that notes where its task waits.
 //!
 //! The driver knows wakers and no workers.

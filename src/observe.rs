@@ -8,12 +8,14 @@
 //! | `worker` | what the observer does on a worker's thread |
 //! | `simulation` | tells a simulation of the whole program which task is touched next |
 //! | `samples` | how long polls take, and tasks wait for them, measured at some of them |
+//! | `stamps` | since when the tasks are ready whose wait is measured |
 //! | `histogram` | how often something took how long |
 //! | `recorder` | starts and stops a recording, which has a ring of each worker |
 //! | `record`, `ring` | what is recorded, and the last of it |
 //! | `limits_watch` | the processors that the process may use, as they change |
 //! | `long_polls` | how long polls last, as the watchdog sees it |
 //! | `slow_polls`, `slow_poll` | those that are slow, and what is told of them |
+//! | `named_task` | how a task is shown with its name |
 //! | `blocked` | those that block the last free worker |
 //! | `thread_activity` | what a thread does, as the system tells it |
 //! | `spare_descriptors` | descriptors for the time when the program has used up all |
@@ -29,6 +31,7 @@ pub(crate) mod histogram;
 pub(crate) mod incidents;
 mod limits_watch;
 mod long_polls;
+mod named_task;
 mod record;
 mod recorder;
 mod ring;
@@ -41,18 +44,18 @@ pub(crate) mod slow_polls;
     allow(dead_code, reason = "only insight's page keeps descriptors")
 )]
 pub(crate) mod spare_descriptors;
+mod stamps;
 pub(crate) mod thread_activity;
 mod worker;
 
+pub(crate) use named_task::NamedTask;
 pub(crate) use record::{Event, Record};
 pub(crate) use recorder::Recording;
 pub(crate) use ring::Ring;
 pub use slow_poll::SlowPoll;
 pub use thread_activity::{SystemCall, ThreadActivity};
 
-use crate::engine::scheduler::{
-    AfterReport, CpuBudget, Probe, Shared, TaskEvent, WorkerEntry, WorkerProbe,
-};
+use crate::engine::scheduler::{CpuBudget, Probe, Shared, TaskEvent, WorkerEntry, WorkerProbe};
 use crate::engine::sync_shim::{Arc, Mutex, clock};
 use crate::engine::task::header::FutureType;
 use crate::engine::task::{RunningTask, TaskId};
@@ -94,6 +97,7 @@ pub(crate) struct Observer {
 
 impl Observer {
     pub(crate) fn new(slow_polls: Arc<SlowPolls>, limits: Option<LimitsWatch>) -> Self {
+        stamps::begin();
         let long_polls = LongPolls::new(slow_polls.after(), clock::now());
         Self {
             recorder: Arc::new(Recorder::new()),
@@ -248,11 +252,11 @@ impl Probe for Observer {
         (spawns.next, stands_for)
     }
 
-    fn looked(&self, scheduler: &Shared, now: Instant) -> AfterReport {
+    fn looked(&self, scheduler: &Shared, now: Instant) -> bool {
         let mut polls = self.long_polls.lock();
         polls.look(now, scheduler.worker_entries());
         scheduler.follow_wakes(if polls.is_any_stuck(STUCK) { FOLLOWED_WAKES } else { 0 });
-        let after = if polls.awaits_end() { AfterReport::LookAgain } else { AfterReport::MaySleep };
+        let may_sleep = !polls.awaits_end();
         // What is told may look at the dump, which reads what is under the lock.
         let mut news = std::mem::take(&mut polls.news);
         drop(polls);
@@ -268,7 +272,7 @@ impl Probe for Observer {
         if spawns.pace_falls(now, scheduler.spawned_by_others(), 0) {
             scheduler.report_spawns_from(spawns.next);
         }
-        after
+        may_sleep
     }
 
     fn budget(&self, scheduler: &Arc<Shared>, now: Instant) -> Option<CpuBudget> {

@@ -87,17 +87,21 @@ pub(crate) mod gauges;
 mod handle;
 mod id;
 pub(crate) mod incidents;
+pub(crate) mod latch;
 pub(crate) mod local;
 mod local_runtime;
 mod local_set;
 pub(crate) mod local_thread;
+pub(crate) mod lost_lock;
 mod metrics;
+mod panics;
 mod pinned;
 mod scope;
 mod shutdown;
 #[cfg(all(test, liten_shuttle))]
 #[path = "../tests/shuttle/schedules.rs"]
 mod shuttle;
+mod task_functions;
 mod task_hooks;
 mod tokio_context;
 pub(crate) mod tokio_words;
@@ -106,7 +110,6 @@ pub(crate) mod watched;
 pub(crate) mod weak_handle;
 
 pub use crate::engine::ended::is_rt_shutdown_err;
-pub use crate::engine::task::TaskMeta;
 pub use crate::limits::CpuLimits;
 pub use crate::observe::{SlowPoll, SystemCall, ThreadActivity};
 pub use builder::Builder;
@@ -121,6 +124,7 @@ pub use local_runtime::LocalRuntime;
 pub use local_set::{LocalEnterGuard, LocalSet};
 pub use metrics::RuntimeMetrics;
 pub use scope::{Scope, ScopedJoinHandle, scope};
+pub use task_functions::TaskMeta;
 
 use crate::engine::task::{JoinHandle, RunningTask};
 use block_on::block_on;

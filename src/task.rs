@@ -30,6 +30,7 @@ pub mod coop;
 mod join_error;
 mod join_set;
 mod local_key;
+mod running_task;
 mod spawn;
 mod tracker;
 mod yield_now;

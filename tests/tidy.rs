@@ -94,12 +94,13 @@ const HOUSE: Plan = Plan {
     ],
     sideways: &[
         // The switch between std, loom and shuttle is the ground that the rest of the ground stands on.
-        ("engine::rng", "engine::sync_shim"),
         ("engine::scoped", "engine::sync_shim"),
         ("engine::recycler", "engine::sync_shim"),
         ("engine::wakers", "engine::sync_shim"),
         // A user's function that makes the name may panic.
         ("engine::thread_name", "engine::wakers"),
+        // The macros for trait impls know nothing of the types that they are used for.
+        ("engine::ended", "impls"),
         // The calls that share an open file queue up.
         ("fs", "sync"),
         // On systems without pidfds a signal tells of a child's end.
@@ -114,7 +115,11 @@ const HOUSE: Plan = Plan {
         (
             "engine::scheduler",
             "engine::driver",
-            &["engine::driver::Driver", "engine::driver::SeatGuard"],
+            &[
+                "engine::driver::COMMON_WAKES",
+                "engine::driver::Driver",
+                "engine::driver::SeatGuard",
+            ],
         ),
     ],
 };
@@ -272,7 +277,6 @@ const CLOCK: Confined = Confined {
     words: &["Instant::now", "SystemTime::now", ".elapsed()", "clock::now"],
     homes: &[
         ("src/engine/sync_shim/plain.rs", "the one that is shipped; shuttle has another"),
-        ("src/engine/sync_shim.rs", "how long a lock is waited for that may be lost"),
         (
             "src/engine/sync_shim/native.rs",
             "how long a thread does nothing before it asks for a lock again",
@@ -282,11 +286,11 @@ const CLOCK: Confined = Confined {
         ("src/runtime/block_on.rs", "how long a root slept, once per system call"),
         ("src/runtime/drive.rs", "how long the thread was busy, twice per sleep"),
         ("src/runtime/shutdown.rs", "how long a bounded shutdown has waited"),
+        ("src/runtime/lost_lock.rs", "how long a lock is waited for that may be lost"),
         ("src/runtime/blocking_task.rs", "since when a job waits, and since when it runs"),
         ("src/engine/scheduler/lifecycle.rs", "when the system has had no thread to give"),
         ("src/observe", "when what is kept has happened, and when the next sample comes"),
         ("src/engine/scheduler/slots.rs", "how long a thread was busy, twice per sleep"),
-        ("src/engine/task/followed.rs", "since when a followed task is ready"),
         (
             "src/engine/scheduler/watchdog.rs",
             "how long workers have been in one poll, once per look",
@@ -347,7 +351,7 @@ const THREAD_LOCALS: Confined = Confined {
         ("src/engine/task/origin.rs", "a range of ids per thread"),
         ("src/engine/recycler.rs", "the memory that each thread keeps"),
         ("src/engine/slice.rs", "what the thread has asked the system for"),
-        ("src/engine/rng.rs", "the random numbers of code that may run on any thread"),
+        ("src/combinators/select.rs", "the random numbers of code that may run on any thread"),
         ("src/engine/blocking.rs", "when a thread of the pool is through with its thread-locals"),
         ("src/component/current.rs", "the current reactor"),
     ],
@@ -450,10 +454,7 @@ const CFG: Confined = Confined {
         ("src/component.rs", "the host of the system, a file each"),
         ("src/engine/wakers/wait_list.rs", "the models have several rounds with few futures"),
         ("src/engine/task/budget.rs", "models turn less often"),
-        (
-            "src/engine/wakers/signal.rs",
-            "a thread that waits to read on Unix, and hears of the end",
-        ),
+        ("src/runtime/latch.rs", "a thread that waits to read on Unix, and hears of the end"),
         ("src/net/wasm.rs", "the traits of futures-io"),
         ("src/guide.rs", "the page about a module that may be switched off"),
         ("src/signal.rs", "signals on Unix, events of the console on Windows"),

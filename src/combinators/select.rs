@@ -14,13 +14,29 @@
 //! was true. Rejected: a `match` on a reference, for which `ref` and `mut` would have to be removed from the
 //! pattern, as tokio does in a proc-macro.
 
-use crate::engine::rng;
+use crate::engine::rng::Rng;
+use crate::engine::sync_shim::thread_local;
 use crate::engine::task::budget;
+use std::cell::RefCell;
+use std::hash::{BuildHasher, RandomState};
 use std::task::{Context, Poll};
 
-/// The branch that a poll of `count` branches begins with, from this thread's source of randomness.
+thread_local! {
+    /// The generator of this thread; `None` until the first draw.
+    ///
+    /// Not a field of the runtime: `select!` would have to find its runtime first, and would need this all
+    /// the same where there is none.
+    static RANDOM: RefCell<Option<Rng>> = const { RefCell::new(None) };
+}
+
+/// The branch that a poll of `count` branches begins with, from this thread's generator.
+///
+/// That one starts from a seed of the operating system's, so that two programs do not make the same choices.
 pub fn start_branch(count: usize) -> usize {
-    rng::below(count)
+    RANDOM.with(|rng| {
+        let mut rng = rng.borrow_mut();
+        rng.get_or_insert_with(|| Rng::new(RandomState::new().hash_one(()))).below(count)
+    })
 }
 
 /// The branch that a poll begins with after `biased;`.
@@ -30,8 +46,14 @@ pub fn first_branch(_count: usize) -> usize {
 }
 
 /// Returns `Pending`, and asks for another poll, if the task has used up its budget. Uses none of it.
+///
+/// Some of the futures may charge the budget, and some do not: `select!` stops before it asks them.
 pub fn poll_budget(cx: &mut Context<'_>) -> Poll<()> {
-    budget::poll_left(cx)
+    // Where the leaves are asked where they are, this is none of them.
+    if !budget::is_left() {
+        return budget::poll_proceed(cx);
+    }
+    Poll::Ready(())
 }
 
 /// The bit that stands for a branch.
@@ -284,4 +306,41 @@ macro_rules! __select {
             _ => ::core::unreachable!("the output has matched once"),
         }
     }};
+}
+
+#[cfg(all(test, not(any(liten_loom, liten_shuttle))))]
+mod tests {
+    use super::{RANDOM, poll_budget, start_branch};
+    use crate::engine::rng::Rng;
+    use crate::engine::task::budget;
+    use std::task::{Context, Poll, Waker};
+
+    #[test]
+    fn the_generator_of_a_thread_can_be_seeded() {
+        let take = |seed| {
+            RANDOM.with(|rng| rng.replace(Some(Rng::new(seed))));
+            (0..16).map(|_| start_branch(1 << 30)).collect::<Vec<_>>()
+        };
+        assert_eq!(take(1), take(1));
+        assert_ne!(take(1), take(2));
+    }
+
+    #[test]
+    fn two_threads_draw_different_numbers() {
+        let take = || (0..16).map(|_| start_branch(1 << 30)).collect::<Vec<_>>();
+        let other = std::thread::spawn(take).join().unwrap();
+        assert_ne!(take(), other);
+    }
+
+    #[test]
+    fn where_leaves_say_where_they_are_this_is_none() {
+        let mut cx = Context::from_waker(Waker::noop());
+        budget::traced(
+            |_| Poll::Pending,
+            || {
+                assert!(budget::poll_proceed(&mut cx).is_pending());
+                assert!(poll_budget(&mut cx).is_ready());
+            },
+        );
+    }
 }

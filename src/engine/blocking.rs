@@ -74,6 +74,7 @@ use crate::impls::impl_debug;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io;
+use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -212,7 +213,8 @@ impl<J: Job> Pool<J> {
     /// cancelled. It may be the only thread, and the rest of its job may wait for that work.
     pub(crate) fn cancel_left_in_job(&self) {
         if self.is_in_job() {
-            self.locked.cancel_left();
+            let jobs = self.locked.state.lock().take_cancelled();
+            cancel(jobs);
         }
     }
 
@@ -297,13 +299,12 @@ impl<J: Job> ThreadGuard<'_, J> {
         }
         let Config { keep_alive, on_idle, .. } = &self.pool.config;
         let locked = &self.pool.locked;
-        locked.serve(|mut state| {
+        locked.serve(|state| {
             if state.has_no_job() {
                 on_idle();
             }
             // A signal that came to nothing (a busy thread took the job) begins the idle time anew.
-            let timed_out = locked.work.wait_for(&mut state, *keep_alive).timed_out();
-            (state, timed_out)
+            locked.work.wait_for(state, *keep_alive).timed_out()
         });
         self.end();
     }
@@ -350,45 +351,21 @@ impl<J: Job> LockedState<J> {
     ///
     /// `wait` gives up the lock until `work` is signalled or the thread's idle time is over, and says
     /// whether the latter was the case.
-    fn serve<'a>(
-        &'a self,
-        mut wait: impl FnMut(MutexGuard<'a, PoolState<J>>) -> (MutexGuard<'a, PoolState<J>>, bool),
-    ) {
-        let mut state = self.state.lock();
-        let mut timed_out = false;
+    fn serve(&self, mut wait: impl FnMut(&mut MutexGuard<'_, PoolState<J>>) -> bool) {
+        let (mut state, mut timed_out) = (self.state.lock(), false);
         loop {
-            state = match state.next_step(timed_out) {
-                NextStep::Run(job) => self.unlocked(state, || job.run()),
-                NextStep::Cancel(job) => self.unlocked(state, || job.cancel()),
+            match state.next_step(mem::take(&mut timed_out)) {
+                NextStep::Run(job) => end(&mut state, || job.run()),
+                NextStep::Cancel(job) => end(&mut state, || job.cancel()),
                 NextStep::Wait if recycler::is_kept_here() => {
                     // There may be many threads, and each would keep memory for as long as it waits.
-                    drop(state);
-                    recycler::trim_here();
-                    state = self.state.lock();
-                    continue;
+                    MutexGuard::unlocked(&mut state, recycler::trim_here);
                 }
-                NextStep::Wait => {
-                    (state, timed_out) = wait(state);
-                    continue;
-                }
+                NextStep::Wait => timed_out = wait(&mut state),
                 NextStep::End => break,
-            };
-            timed_out = false;
+            }
         }
         self.gone.notify_all();
-    }
-
-    /// Ends a job, without the lock.
-    fn unlocked<'a>(
-        &'a self,
-        state: MutexGuard<'a, PoolState<J>>,
-        end: impl FnOnce(),
-    ) -> MutexGuard<'a, PoolState<J>> {
-        drop(state);
-        wakers::guard(end);
-        let mut state = self.state.lock();
-        state.finished();
-        state
     }
 
     /// Refuses jobs from now on, ends waiting threads, and has the threads cancel what is queued and need not
@@ -397,12 +374,6 @@ impl<J: Job> LockedState<J> {
         let mut state = self.state.lock();
         self.work.notify_all();
         state.close(Job::must_run);
-    }
-
-    /// Cancels what the close has left to threads that come back. For a thread of the pool, in a job.
-    fn cancel_left(&self) {
-        let jobs = self.state.lock().take_cancelled();
-        cancel(jobs);
     }
 
     /// A thread exits early: it panicked, or ended without permission.
@@ -430,6 +401,12 @@ impl<J: Job> LockedState<J> {
         }
         true
     }
+}
+
+/// Ends a job, without the lock.
+fn end<J: Job>(state: &mut MutexGuard<'_, PoolState<J>>, end: impl FnOnce()) {
+    MutexGuard::unlocked(state, || wakers::guard(end));
+    state.finished();
 }
 
 /// Without the lock: a job's end may run code that comes back to the pool.

@@ -86,20 +86,22 @@ pub(crate) mod wheel;
 mod tests;
 
 use crate::engine::nanos::nanos;
+use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, MutexGuard};
 use crate::engine::tokio_note::NOTE;
 use alarm_clock::{CLOCK, LONGEST_SLEEP};
 use clock::QuiescentPoints;
-use poller::{ALARM, Alarm, AlarmSleep, COALESCING, Poller, Seat, SleepEnd};
-use readiness::{Ready, Sources};
+use poller::{ALARM, Alarm, COALESCING, Poller, SleepEnd};
+use readiness::{Readiness, Sources};
 use selector::{Poll, Registry};
 use std::io;
 use std::task::Waker;
 use std::time::Duration;
 use timers::Timers;
 
-/// Places in a new list of wakers: more than most rounds bring.
-const COMMON_WAKES: usize = 64;
+/// Places in a list for the wakers of a round, which a thread that takes the seat makes when it starts and
+/// keeps: more than most rounds bring. So a program whose tasks do not allocate sees no allocation later.
+pub(crate) const COMMON_WAKES: usize = 64;
 
 /// How many sources are looked at under the lock of their table.
 const LISTED_AT_ONCE: usize = 64;
@@ -108,21 +110,13 @@ const LISTED_AT_ONCE: usize = 64;
 /// what epoll counts in.
 const LIMIT_UNIT_NS: u64 = 1_000_000;
 
-/// A source, as the list of them shows it.
-pub(crate) struct SourceEntry<'a, N> {
-    /// Its file descriptor, if that is known.
-    pub(crate) descriptor: Option<i32>,
-    /// How many events it has had.
-    pub(crate) events: u64,
-    /// A number that changes with each write, if there has been no event since the last one.
-    pub(crate) unanswered_writes: Option<u32>,
-    /// The first of those that wait for it, each for some bits.
-    pub(crate) waiters: &'a [(N, Ready)],
-}
-
 /// The poller, the sources registered with it, and the timers.
 pub(crate) struct Driver {
-    seat: Seat,
+    /// The seat, which the thread has that has locked this.
+    poller: Mutex<Poller>,
+    /// Counts each time the seat is taken or left, so it is odd while a thread holds the seat. Written by the
+    /// holder only.
+    attendance: AtomicU64,
     sources: Mutex<Sources>,
     /// Registers without the seat: the selector takes new sources while a thread sleeps in it.
     registry: Registry,
@@ -145,7 +139,8 @@ impl Driver {
         let registry = poll.registry().try_clone()?;
         let alarm = Arc::new(Alarm::new(&registry)?);
         Ok(Arc::new(Self {
-            seat: Seat::new(poll),
+            poller: Mutex::new(Poller::new(poll)),
+            attendance: AtomicU64::new(0),
             sources: Mutex::new(Sources::new()),
             registry,
             timers: Timers::new(timer_shards, alarm.clone()),
@@ -154,21 +149,28 @@ impl Driver {
         }))
     }
 
-    /// Returns an empty list for the wakers of a round. A thread that takes the seat makes it when it starts
-    /// and keeps it, so that a program whose tasks do not allocate sees no allocation later.
-    pub(crate) fn new_wakes(&self) -> Vec<Waker> {
-        Vec::with_capacity(COMMON_WAKES)
-    }
-
     /// Whether a thread holds the seat: a hint, which may be wrong by the time it is read.
     pub(crate) fn is_attended(&self) -> bool {
-        self.seat.is_attended()
+        // Ordering: Relaxed. The partner is `note_change`. The watchdog and `SignalSource`, which act on the
+        // answer, are right with an old one, too.
+        self.attendance.load(Ordering::Relaxed) % 2 == 1
     }
 
     /// Grows each time the seat is taken: a hint for the watchdog and for signals, which only ask whether it
     /// has changed.
     pub(crate) fn attendance(&self) -> u64 {
-        self.seat.attendance()
+        // Ordering: Relaxed, as in `is_attended`. Rounded up, so that it grows when the seat is taken and not
+        // when it is left.
+        self.attendance.load(Ordering::Relaxed).div_ceil(2)
+    }
+
+    /// By the holder: it has just taken the seat, or is about to leave it.
+    ///
+    /// Ordering: the holder is the only writer, and the lock hands the count from one holder to the
+    /// next.
+    fn note_change(&self) {
+        let count = self.attendance.load(Ordering::Relaxed);
+        self.attendance.store(count + 1, Ordering::Relaxed);
     }
 
     /// Makes the sleep in the poller end, or, if no thread sleeps there, the next one not begin. Never
@@ -180,29 +182,16 @@ impl Driver {
 
     /// How many sources are registered.
     pub(crate) fn source_count(&self) -> usize {
-        self.sources.lock().len()
+        self.sources.lock().table.len()
     }
 
-    /// Calls `each` with all sources. The table is locked for some of them at a time, and each source while
-    /// `name` is called with some of the wakers that wait for it: that calls, clones and drops no waker.
-    pub(crate) fn list_sources<N>(
-        &self,
-        name: impl Fn(&Waker) -> Option<N>,
-        mut each: impl FnMut(SourceEntry<'_, N>),
-    ) {
-        let (mut from, mut list) = (Some(0), Vec::with_capacity(LISTED_AT_ONCE));
-        let mut waiters = Vec::new();
+    /// Calls `each` with what is known of each source. The table is locked for some of them at a time.
+    pub(crate) fn list_sources(&self, mut each: impl FnMut(&Readiness)) {
+        let (mut from, mut list) = (Some(0), Vec::<Arc<Readiness>>::with_capacity(LISTED_AT_ONCE));
         while let Some(next) = from {
-            from = self.sources.lock().list(next, LISTED_AT_ONCE, &mut list);
-            for readiness in list.drain(..) {
-                let (descriptor, events) = (readiness.descriptor(), readiness.events());
-                readiness.each_waiter(|waker, ready| {
-                    waiters.extend(name(waker).map(|name| (name, ready)));
-                });
-                let unanswered_writes = readiness.unanswered_writes();
-                each(SourceEntry { descriptor, events, unanswered_writes, waiters: &waiters });
-                waiters.clear();
-            }
+            let add = |readiness: &Arc<Readiness>| list.push(readiness.clone());
+            from = self.sources.lock().table.list(next, LISTED_AT_ONCE, add);
+            list.drain(..).for_each(|readiness| each(&readiness));
         }
     }
 
@@ -246,8 +235,8 @@ impl SeatGuard<'_> {
         // Before `fall_asleep` reads the time: what is set by an old time, under a new offset, would stay.
         self.poller.follow(driver.clock().offset());
         let polled = match driver.fall_asleep(limit, self.poller.served) {
-            MaySleep::No => self.poller.poll(Some(Duration::ZERO)),
-            MaySleep::Until(end) => {
+            None => self.poller.poll(Some(Duration::ZERO)),
+            Some(end) => {
                 let polled = self.poller.sleep(end);
                 driver.alarm.word.rise();
                 polled
@@ -275,79 +264,64 @@ impl SeatGuard<'_> {
 impl Drop for SeatGuard<'_> {
     fn drop(&mut self) {
         // The lock opens after this, when the fields are dropped.
-        self.driver.seat.note_change();
+        self.driver.note_change();
     }
-}
-
-/// Whether the holder may sleep.
-enum MaySleep {
-    /// There is something to do already.
-    No,
-    /// Yes; the alarm word says so, and is to be reset afterwards.
-    Until(SleepEnd),
 }
 
 impl Driver {
     /// Takes the seat if it is free. Never waits.
     pub(crate) fn try_seat(&self) -> Option<SeatGuard<'_>> {
-        let poller = self.seat.poller.try_lock()?;
-        self.seat.note_change();
+        let poller = self.poller.try_lock()?;
+        self.note_change();
         Some(SeatGuard { driver: self, poller, fired: 0 })
     }
 
-    /// Decides how long the poller may block, and announces it.
-    fn fall_asleep(&self, limit: Option<Duration>, served: u64) -> MaySleep {
+    /// Decides how long the poller may block, and announces it. `None`: there is something to do already.
+    /// Otherwise the alarm word is to be reset afterwards.
+    fn fall_asleep(&self, limit: Option<Duration>, served: u64) -> Option<SleepEnd> {
         if limit == Some(Duration::ZERO) {
-            return MaySleep::No;
+            return None;
         }
+        let limit = limit.map(whole_units);
         if self.clock().is_stopped() {
             // No deadline comes nearer by waiting. A new timer rings all the same, as the caller may want to
             // bring the clock there. A call that lets the clock go on rings, too.
-            let limit = limit.map(whole_units);
-            return self.fall_asleep_until(u64::MAX, SleepEnd { now: 0, deadline: None, limit });
+            let end = SleepEnd { now: 0, deadline: None, limit };
+            return self.alarm.word.announce(u64::MAX).then_some(end);
         }
         if limit.is_none() && self.timers.next_deadline().is_none() {
             return self.fall_asleep_without_end();
         }
         let now = self.timers.now_ns();
-        let limit = limit.map(whole_units);
         let limit_at = limit.map_or(u64::MAX, |limit| now.saturating_add(nanos(limit)));
         if let Some(end) = self.timers.coalesced_until(served, now) {
             // Timers that are close together wait for each other (`coalescing`). A new one is as late as the
             // others at most, so it need not ring, nor be looked for.
-            let deadline = Some(end.min(limit_at));
-            return self.fall_asleep_until(COALESCING, SleepEnd { now, deadline, limit: None });
+            let end = SleepEnd { now, deadline: Some(end.min(limit_at)), limit: None };
+            return self.alarm.word.announce(COALESCING).then_some(end);
         }
         let wake_at = limit_at.min(self.timers.next_deadline().unwrap_or(u64::MAX));
-        if wake_at <= now || self.alarm.word.announce(wake_at) == AlarmSleep::CalledOff {
-            return MaySleep::No;
+        if wake_at <= now || !self.alarm.word.announce(wake_at) {
+            return None;
         }
         // Once more: a timer registered before the announcement did not ring.
         let deadline = self.timers.next_deadline();
         // A timer behind the limit is the next turn's: the clock would be set for it for nothing.
         let deadline = deadline.filter(|&deadline| deadline < limit_at);
-        MaySleep::Until(SleepEnd { now, deadline, limit })
-    }
-
-    /// Announces a sleep until `wake_at`; it ends at `end` at the latest.
-    fn fall_asleep_until(&self, wake_at: u64, end: SleepEnd) -> MaySleep {
-        match self.alarm.word.announce(wake_at) {
-            AlarmSleep::CalledOff => MaySleep::No,
-            AlarmSleep::Begins => MaySleep::Until(end),
-        }
+        Some(SleepEnd { now, deadline, limit })
     }
 
     /// The common case of a server between two events: no timer, so no reading of the clock.
-    fn fall_asleep_without_end(&self) -> MaySleep {
-        if self.alarm.word.announce(u64::MAX) == AlarmSleep::CalledOff {
-            return MaySleep::No;
+    fn fall_asleep_without_end(&self) -> Option<SleepEnd> {
+        if !self.alarm.word.announce(u64::MAX) {
+            return None;
         }
         if self.timers.next_deadline().is_some() {
             // Registered before the announcement, so it did not ring: the next turn sees it.
             self.alarm.word.rise();
-            return MaySleep::No;
+            return None;
         }
-        MaySleep::Until(SleepEnd { now: 0, deadline: None, limit: None })
+        Some(SleepEnd { now: 0, deadline: None, limit: None })
     }
 }
 

@@ -1,12 +1,13 @@
 //! The error of what cannot be done because a runtime has ended, or is ending.
 
-use std::error::Error;
-use std::fmt;
+use crate::impls::impl_error;
 use std::io;
 
 /// The text of the error.
 #[derive(Debug)]
 struct Ended(&'static str);
+
+impl_error!([] Ended, this => this.0);
 
 /// An I/O error that [`is_rt_shutdown_err`] knows, with this text.
 #[cold]
@@ -31,11 +32,3 @@ pub(crate) fn ended(text: &'static str) -> io::Error {
 pub fn is_rt_shutdown_err(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Ended>())
 }
-
-impl fmt::Display for Ended {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
-    }
-}
-
-impl Error for Ended {}

@@ -3,27 +3,7 @@
 //!
 //! xorshift64*: two multiplications' worth of work, good enough to choose where a thief begins to look.
 //!
-//! A worker has a generator of its own. Code that may run on any thread, in a runtime or in none, takes the
-//! one of its thread by [`below`]. That one starts from a seed of the operating system's, so that two
-//! programs do not make the same choices. A thread-local and not a field of the runtime: such code would
-//! have to find its runtime first, and would need the thread-local all the same where there is none.
-
-use crate::engine::sync_shim::thread_local;
-use std::cell::RefCell;
-use std::hash::{BuildHasher, RandomState};
-
-thread_local! {
-    /// `None` until the first draw.
-    static OF_THIS_THREAD: RefCell<Option<Rng>> = const { RefCell::new(None) };
-}
-
-/// The next number below `bound` from this thread's generator, or 0 when `bound` is 0.
-pub(crate) fn below(bound: usize) -> usize {
-    OF_THIS_THREAD.with(|rng| {
-        let mut rng = rng.borrow_mut();
-        rng.get_or_insert_with(|| Rng::new(RandomState::new().hash_one(()))).below(bound)
-    })
-}
+//! A worker has a generator of its own, and so has a thread that runs `select!`.
 
 /// A small pseudo-random generator. Not for secrets.
 #[derive(Debug, Clone)]
@@ -53,7 +33,7 @@ impl Rng {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::{OF_THIS_THREAD, Rng, below};
+    use super::Rng;
 
     /// For tests with random input: `PROPTEST_CASES` in the environment asks for more cases than `count`. A
     /// failure prints its input, shortened: that becomes a test, and no file of seeds.
@@ -74,23 +54,6 @@ pub(crate) mod tests {
         assert!(seen.iter().all(|&n| n > 700), "{seen:?}");
         assert_eq!(rng.below(0), 0);
         assert_eq!(rng.below(1), 0);
-    }
-
-    #[test]
-    fn the_generator_of_a_thread_can_be_seeded() {
-        let take = |seed| {
-            OF_THIS_THREAD.with(|rng| rng.replace(Some(Rng::new(seed))));
-            (0..16).map(|_| below(1 << 30)).collect::<Vec<_>>()
-        };
-        assert_eq!(take(1), take(1));
-        assert_ne!(take(1), take(2));
-    }
-
-    #[test]
-    fn two_threads_draw_different_numbers() {
-        let take = || (0..16).map(|_| below(1 << 30)).collect::<Vec<_>>();
-        let other = std::thread::spawn(take).join().unwrap();
-        assert_ne!(take(), other);
     }
 
     #[test]

@@ -153,7 +153,7 @@ pub(crate) use here::{
     report_panic, set_current, wake_together, worker_index,
 };
 pub(crate) use observed::WorkerEntry;
-pub(crate) use probe::{AfterReport, Probe, TaskEvent, WorkerProbe};
+pub(crate) use probe::{Probe, TaskEvent, WorkerProbe};
 pub(crate) use quiescence::Presence;
 pub(crate) use shared::Shared;
 pub(crate) use slots::{Count, SleepHooks, Sleeps, WorkerCounts};

@@ -40,23 +40,3 @@ pub(crate) use self::wasm::*;
 use ::loom as model;
 #[cfg(all(test, liten_shuttle))]
 use ::shuttle as model;
-
-/// Takes a lock that lives in a static, by `try_lock`. `None` if no thread seems to release it: if a thread
-/// of the parent held it when a process was forked, none of the child does.
-///
-/// In such a child each call takes the whole limit: this is not for what is done often. Rejected: to limit
-/// the attempts. On a busy machine each yield may take as long as the threads run that wait for the core, and
-/// on an idle one a hundred of them are over before a holder that has lost its core has it back.
-pub(crate) fn lock_unless_lost<G>(try_lock: impl Fn() -> Option<G>) -> Option<G> {
-    /// A holder that has lost its core mostly has it back by then.
-    const LIMIT: std::time::Duration = std::time::Duration::from_millis(20);
-    let mut locked = try_lock();
-    if locked.is_none() {
-        let begin = std::time::Instant::now();
-        while locked.is_none() && begin.elapsed() < LIMIT {
-            std::thread::yield_now();
-            locked = try_lock();
-        }
-    }
-    locked
-}

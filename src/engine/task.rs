@@ -20,13 +20,14 @@
 //! all types of futures. Besides the one in a queue (`header::Hot`), the references to it are `waker`
 //! and `join`. `registry` lists the tasks of one owner. `current` says which task a thread polls, and
 //! `budget` for how long. `origin` is the identity of a task, `home` says where it ran last, and
-//! `class` how urgent it is. `hooks` calls the user's functions. `waiting` notes what a cold task waits for,
-//! `followed` since when a task is ready, and `traced` hands a poll to an observer that wants to know where
-//! the task waits.
+//! `class` how urgent it is. `waiting` notes what a cold task waits for, `followed` tells an observer
+//! since when a task is ready, and `traced` hands a poll to one that wants to know where the task waits.
 //!
 //! A task calls upwards through three traits: [`header::Schedule`], and of the thread that polls or ends it
 //! [`header::Runner`] and [`header::Completer`]. The scheduler, local executors and blocking tasks implement
-//! them. If a task has panicked, `join_error` also calls functions that `runtime` has given.
+//! them. If the program wants to be told of each task, a fourth one calls its functions:
+//! [`header::TaskHooks`]. If a task has panicked, `join_error` also calls a function that `runtime` has
+//! given.
 
 pub(crate) mod budget;
 pub(crate) mod cell;
@@ -35,7 +36,6 @@ pub(crate) mod current;
 pub(crate) mod followed;
 pub(crate) mod header;
 pub(crate) mod home;
-pub(crate) mod hooks;
 mod join;
 pub(crate) mod join_error;
 pub(crate) mod origin;
@@ -46,11 +46,10 @@ pub(crate) mod waiting;
 pub(crate) mod waker;
 
 pub use current::RunningTask;
-pub use hooks::TaskMeta;
 pub use join::{AbortHandle, JoinHandle};
 pub use join_error::JoinError;
 pub use origin::TaskId;
-pub(crate) use state::{Mark, Polled};
+pub(crate) use state::{Mark, Polled, stands_for};
 
 #[cfg(all(test, liten_loom))]
 pub(crate) mod loom;

@@ -28,8 +28,8 @@ pub(crate) const TASK_ID: &str = match cfg!(feature = "tokio-name") {
     false => "TaskId",
 };
 
-/// Whether a task that has yielded is in the registry from then on, where the dumps of tokio's unstable features
-/// find it. Otherwise one that never waits enters none, and a yield is cheaper.
+/// Whether a task that has yielded is in the registry from then on, where the dumps of tokio's unstable
+/// features find it. Otherwise one that never waits enters none, and a yield is cheaper.
 pub(crate) const LISTS_YIELDED: bool = cfg!(all(feature = "tokio-name", tokio_unstable));
 
 /// The error of a source whose runtime has ended. tokio's, where programs may compare it.

@@ -5,7 +5,6 @@
 //! | [`WaitList`] | waiting futures, with places in them; a future can leave | see there |
 //! | [`Line`] | wakers without a future, for `poll_` functions; no waker can leave | sources |
 //! | [`WakeList`] | wakers taken out under a lock, until they are called without it | `WaitList` |
-//! | [`Signal`] | futures that wait for a flag, in a `WaitList` | cancellation, a runtime's end |
 //!
 //! Two other things keep many wakers, each at a place of its own: a timer in its wheel, and a pollable of
 //! WASI beside its entry in the poller. What only one future at a time waits for keeps a single waker: a task
@@ -15,10 +14,8 @@
 //! A waker is user code, so it may panic. Such a panic must neither reach the thread that calls the waker nor
 //! keep other wakers from being called.
 
-mod signal;
 mod wait_list;
 
-pub(crate) use self::signal::Signal;
 pub(crate) use self::wait_list::{Locked, Place, WaitList, is_before};
 
 use std::any::Any;

@@ -1,8 +1,8 @@
 //! What the program says that a task works on.
 
-use crate::engine::task::current::NamedTask;
 use crate::engine::task::{RunningTask, TaskId};
 use crate::insight::task_state::TaskState;
+use crate::observe::NamedTask;
 use crate::short::end;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -2,7 +2,7 @@
 //! its threads go on. So numbers of different parts need not fit together.
 
 use crate::engine::blocking::PoolCounts;
-use crate::engine::driver::SourceEntry;
+use crate::engine::driver::readiness::Ready;
 use crate::engine::scheduler::{Shared, WorkerEntry};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::task::waker::task_of;
@@ -24,6 +24,18 @@ pub(super) struct WorkerFacts {
     pub(super) activity: Option<ThreadActivity>,
     /// The stack of its thread, as addresses, if it is in a system call, or has computed for long.
     pub(super) stack: Vec<usize>,
+}
+
+/// A source, as the list of them shows it.
+pub(super) struct SourceEntry<'a> {
+    /// Its file descriptor, if that is known.
+    pub(super) descriptor: Option<i32>,
+    /// How many events it has had.
+    pub(super) events: u64,
+    /// A number that changes with each write, if there has been no event since the last one.
+    pub(super) unanswered_writes: Option<u32>,
+    /// The first tasks that wait for it, each for some bits.
+    pub(super) waiters: &'a [(TaskId, Ready)],
 }
 
 impl Handle {
@@ -145,9 +157,22 @@ impl Handle {
         self.driver().timers().list(task_of, each);
     }
 
-    /// Calls `each` with all sources, and the first tasks that wait for each of them.
-    pub(super) fn list_sources(&self, each: impl FnMut(SourceEntry<'_, TaskId>)) {
-        self.driver().list_sources(task_of, each);
+    /// Calls `each` with all sources, and the first tasks that wait for each of them. A source is locked
+    /// while its wakers are looked at, which calls, clones and drops none.
+    pub(super) fn list_sources(&self, mut each: impl FnMut(SourceEntry<'_>)) {
+        let mut waiters = Vec::new();
+        self.driver().list_sources(|source| {
+            waiters.clear();
+            source.each_waiter(|waker, ready| {
+                waiters.extend(task_of(waker).map(|task| (task, ready)));
+            });
+            each(SourceEntry {
+                descriptor: source.descriptor(),
+                events: source.events(),
+                unanswered_writes: source.unanswered_writes(),
+                waiters: &waiters,
+            });
+        });
     }
 
     /// The counts of the blocking pool, with the time for which the first job has waited for a thread; and

@@ -1,10 +1,10 @@
 //! What can be said of a slow poll, also when it is over.
 
 use crate::engine::task::RunningTask;
-use crate::engine::task::current::NamedTask;
 use crate::insight::blocked_call::{BlockedCall, Doing};
 use crate::insight::description::DescribedTask;
 use crate::insight::pool_info::JobInfo;
+use crate::observe::NamedTask;
 use crate::observe::slow_polls::KEPT;
 use crate::runtime::{Handle, SlowPoll, ThreadActivity};
 use crate::short::Place;

@@ -12,12 +12,12 @@
 //!
 //! # How a wait learns of the end
 //!
-//! A waker is left with the signal of the runtime, and hangs up a socket that `poll` watches beside the
+//! A waker is left with the latch of the runtime, and hangs up a socket that `poll` watches beside the
 //! descriptor. The end cannot come unnoticed between the two: a hang-up is a state and not an event. It
 //! stays, and `poll` reports it also if it came before the call.
 //!
 //! The socket takes two descriptors. A program that has none left can read all the same: `poll` then returns
-//! after each 64 milliseconds, and the signal is asked.
+//! after each 64 milliseconds, and the latch is asked.
 //!
 //! # When `poll` is wrong
 //!
@@ -31,10 +31,10 @@
 //! register it with the driver, because a runtime without workers polls only while a thread is in `block_on`.
 
 use crate::engine::ended::ended;
-use crate::engine::wakers::Signal;
 use crate::observe::spare_descriptors::is_lacking;
 use crate::runtime::blocking_task::CLOSED;
 use crate::runtime::context;
+use crate::runtime::latch::Latch;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -163,8 +163,8 @@ enum Ending<'a> {
     Ignored,
     /// The socket hangs up.
     Line(&'a UnixStream),
-    /// The signal is asked after each round.
-    Asked(&'a Signal),
+    /// The latch is asked after each round.
+    Asked(&'a Latch),
 }
 
 impl<'a> Ending<'a> {
@@ -223,7 +223,7 @@ fn wait(
     let has_ended = match ending {
         Ending::Ignored => false,
         Ending::Line(_) => is_ready && asked[0].any() == Some(true),
-        Ending::Asked(signal) => signal.is_set(),
+        Ending::Asked(latch) => latch.is_set(),
     };
     if has_ended { Err(ended(CLOSED)) } else { Ok(is_ready) }
 }

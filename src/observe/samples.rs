@@ -9,10 +9,9 @@
 //! * The chosen poll is timed. It stands for all polls since the one that was timed before, so that the
 //!   counts are those of all polls. Polls of [`RARE_POLL`] and more are rare, and a sample would mostly miss
 //!   them or count one for hundreds. The watchdog sees each of these, and counts it.
-//! * Its task is followed to its next poll, wherever it is woken and whichever worker polls it
-//!   (engine/task/followed.rs). Each wait of a task that is woken comes after one of its polls, so these
-//!   waits are as good a sample as the polls are. A task that has yielded waits for nothing, and is not
-//!   counted.
+//! * Its task is followed to its next poll, wherever it is woken and whichever worker polls it (stamps.rs).
+//!   Each wait of a task that is woken comes after one of its polls, so these waits are as good a sample as
+//!   the polls are. A task that has yielded waits for nothing, and is not counted.
 //! * The first wait of a task comes after no poll. So spawns are drawn, too ([`Spawns`]).
 //!
 //! Rejected: to take one of the next polls when the last sample was long ago. That time mostly ends in a long
@@ -22,11 +21,11 @@
 //! the clock before and after each poll (the scheduler's policy.rs has what a reading costs).
 
 use super::histogram::{Histograms, RARE_POLL};
+use super::stamps::{self, Delay};
 use crate::engine::nanos::nanos;
 use crate::engine::rng::Rng;
 use crate::engine::sync_shim::{Arc, clock};
-use crate::engine::task::TaskId;
-use crate::engine::task::followed::{Delay, stands_for};
+use crate::engine::task::{TaskId, stands_for};
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
@@ -303,9 +302,10 @@ impl Samples {
         is_chosen.then_some(self.drawn.get())
     }
 
-    /// A poll of `task` begins that is followed, after that delay. Returns whether it is followed on: only if
-    /// it is the poll for which it was chosen just now.
-    pub(super) fn followed_poll_begins(&self, task: TaskId, delay: Option<Delay>) -> bool {
+    /// A poll of `task` begins that is followed: if it was ready for it, that wait is measured. Returns
+    /// whether it is followed on: only if it is the poll for which it was chosen just now.
+    pub(super) fn followed_poll_begins(&self, task: TaskId) -> bool {
+        let delay = stamps::take(task);
         if let Some(Delay { time, stands_for }) = delay {
             self.histograms.latencies.add(time, stands_for);
         }

@@ -1,8 +1,8 @@
 //! What is told of a poll that holds up its worker for long.
 
+use super::named_task::NamedTask;
 use super::thread_activity::ThreadActivity;
 use crate::engine::task::RunningTask;
-use crate::engine::task::current::NamedTask;
 use std::fmt;
 use std::time::Duration;
 

@@ -9,7 +9,6 @@ use super::samples::Samples;
 use super::simulation::Simulation;
 use crate::engine::scheduler::{TaskEvent, WorkerProbe};
 use crate::engine::sync_shim::{Arc, clock};
-use crate::engine::task::followed::Delay;
 use crate::engine::task::header::FutureType;
 use crate::engine::task::{Polled, RunningTask, TaskId};
 use std::cell::{Cell, RefCell};
@@ -135,8 +134,8 @@ impl WorkerProbe for WorkerObserver {
         number
     }
 
-    fn followed_poll_begins(&self, task: TaskId, delay: Option<Delay>) -> bool {
-        self.samples.followed_poll_begins(task, delay)
+    fn followed_poll_begins(&self, task: TaskId) -> bool {
+        self.samples.followed_poll_begins(task)
     }
 
     #[cold]

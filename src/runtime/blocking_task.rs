@@ -53,7 +53,7 @@ impl Job for BlockingJob {
 
     fn cancel(self) {
         let Self { task, tasks, .. } = self;
-        tasks.list(task.identity(), task.name(), || task.cancel(&PoolThread));
+        tasks.list(task.identity(), task.name(), || task.cancel(&PoolThread, None));
     }
 
     fn must_run(&self) -> bool {
@@ -132,7 +132,7 @@ impl BlockingTasks {
             }
             Err(SpawnError::NoThread(job, error)) => {
                 let error = NoThread(error);
-                job.task.refuse(&PoolThread, error.to_string());
+                job.task.cancel(&PoolThread, Some(error.to_string()));
                 Err(io::Error::other(error))
             }
         };
@@ -167,7 +167,7 @@ unsafe impl Schedule for BlockingTasks {
 
     /// A blocking task never goes cold, so nothing wakes it. If it did, this would be its end.
     fn schedule_from_anywhere(self: Arc<Self>, task: Hot) {
-        task.cancel(&PoolThread);
+        task.cancel(&PoolThread, None);
     }
 }
 

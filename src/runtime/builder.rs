@@ -7,19 +7,19 @@ use super::handle::{
     self, Flavor, Handle, Hooks, RuntimeFlavor, RuntimeState, check_workers, invalid,
 };
 use super::id::Id;
+use super::latch::Latch;
 use super::local::{LocalExecutor, Settled};
 use super::local_runtime::LocalRuntime;
+use super::panics;
 use super::pinned::Pinned;
+use super::task_functions::TaskFunctions;
 use super::tokio_context;
-use super::tokio_words;
 use crate::engine::driver::Driver;
 use crate::engine::scheduler::{
     MAX_SLOTS, MAX_WORKERS, SPARES_VARIABLE, Shared, Sleeps, ThreadConfig, ThreadSetup,
 };
 use crate::engine::sync_shim::{Arc, cpus};
-use crate::engine::task::hooks::TaskHooks;
 use crate::engine::thread_name::ThreadName;
-use crate::engine::wakers::Signal;
 use crate::engine::{blocking, recycler};
 use crate::impls::{impl_debug, impl_unwind_safe, setters};
 use crate::observe::slow_polls::{OnSlowPoll, SlowPolls};
@@ -90,7 +90,7 @@ pub struct Builder {
     slow_poll_threshold: Duration,
     start_paused: bool,
     hooks: Hooks,
-    pub(super) task_hooks: TaskHooks,
+    pub(super) task_functions: TaskFunctions,
     on_slow_poll: Option<OnSlowPoll>,
     pub(super) tokio: tokio_context::Setting,
 }
@@ -121,7 +121,7 @@ impl Builder {
             slow_poll_threshold: SLOW_POLL,
             start_paused: false,
             hooks: Hooks::default(),
-            task_hooks: TaskHooks::default(),
+            task_functions: TaskFunctions::default(),
             on_slow_poll: None,
             tokio: tokio_context::Setting::default(),
         }
@@ -378,17 +378,16 @@ impl Builder {
         let observer = std::sync::Arc::new(Observer::new(self.new_slow_polls(), limits));
         scheduler.set_probe(observer.clone());
         observer.begin(&scheduler);
-        let threads =
-            ThreadConfig { name: self.thread_name.clone(), stack_size: self.thread_stack_size };
-        let flavor = Flavor::MultiThread { scheduler, observer, threads, max_workers };
+        let flavor = Flavor::MultiThread { scheduler, observer, max_workers };
         // From here on an error drops the runtime, which ends the threads that are there.
         let runtime = Runtime::from_handle(self.handle(flavor, driver)?);
-        if let Flavor::MultiThread { scheduler, threads, .. } = &runtime.handle.inner.flavor {
-            let around = runtime.handle.around();
+        if let Flavor::MultiThread { scheduler, .. } = &runtime.handle.inner.flavor {
+            let inner = Arc::downgrade(&runtime.handle.inner);
+            let (name, stack_size) = (self.thread_name.clone(), self.thread_stack_size);
             scheduler.set_thread_setup(ThreadSetup {
-                config: threads.clone(),
-                around: around.clone(),
-                inside: handle::inside(Arc::downgrade(&runtime.handle.inner)),
+                config: ThreadConfig { name, stack_size },
+                around: handle::around(inner.clone()),
+                inside: handle::inside(inner),
                 sleep_hooks: self.hooks.around_sleeps().cloned(),
                 max_spares,
                 replaces_blocked,
@@ -403,7 +402,7 @@ impl Builder {
             if self.start_paused || self.hooks.start.is_some() {
                 scheduler.start_watchdog()?;
             }
-            scheduler.resize(workers, threads, &around)?;
+            scheduler.resize(workers)?;
         }
         Ok(runtime)
     }
@@ -439,9 +438,9 @@ impl Builder {
         if self.slow_poll_threshold.is_zero() {
             return Err(invalid("slow_poll_threshold must not be 0"));
         }
-        tokio_words::hint_at_panics();
+        panics::watch();
         let tokio = self.tokio.open()?;
-        if let Some(hooks) = self.task_hooks.if_any() {
+        if let Some(hooks) = self.task_functions.if_any() {
             flavor.set_task_hooks(hooks);
         }
         if self.start_paused {
@@ -477,7 +476,7 @@ impl Builder {
             hooks: self.hooks.clone(),
             sleeps: Sleeps::default(),
             slow_polls,
-            ending: Arc::new(Signal::new(false)),
+            ending: Arc::new(Latch::new(false)),
             blocking_tasks: BlockingTasks::new(),
             memory: recycler::User::new(),
             tokio,

@@ -15,7 +15,9 @@
 //! This is public for the package named `tokio`, whose functions stand before those of this crate.
 
 pub use crate::boxed_if_large;
-pub use crate::engine::task::origin::{Boxed, Name, Origin};
+pub use crate::engine::task::origin::{Name, Origin};
+use std::marker::PhantomData;
+use std::panic::Location;
 
 /// The size of the largest value that is handed on as it is.
 const LARGEST: usize = if cfg!(debug_assertions) { 2 * 1024 } else { 16 * 1024 };
@@ -23,6 +25,28 @@ const LARGEST: usize = if cfg!(debug_assertions) { 2 * 1024 } else { 16 * 1024 }
 /// Returns whether a value of the type `T` is to be put into a box.
 pub const fn is_large<T>() -> bool {
     size_of::<T>() > LARGEST
+}
+
+/// The origin of a task that polls a box, while the program has spawned the `T` in it.
+pub struct Boxed<O, T> {
+    origin: O,
+    spawned: PhantomData<T>,
+}
+
+impl<O, T> Boxed<O, T> {
+    /// Returns the origin of a task that comes from `origin`, but for the box.
+    pub fn new(origin: O) -> Self {
+        Self { origin, spawned: PhantomData }
+    }
+}
+
+impl<O: Origin, T> Origin for Boxed<O, T> {
+    type Name = O::Name;
+    type Future<F> = T;
+
+    fn into_parts(self) -> (&'static Location<'static>, O::Name) {
+        self.origin.into_parts()
+    }
 }
 
 /// Evaluates an expression in which a value lies in a box if it is large.

@@ -12,8 +12,9 @@
 //! An empty gauge costs an operation nothing but in two places, where it is looked at: when the receiver of
 //! an mpsc channel waits, and when a set changes.
 
+use super::lost_lock::lock_unless_lost;
 use super::{Handle, Id};
-use crate::engine::sync_shim::{StaticMutex, lock_unless_lost};
+use crate::engine::sync_shim::StaticMutex;
 use crate::engine::task::{TaskId, current};
 use crate::impls::impl_debug;
 use std::mem;

@@ -6,6 +6,7 @@ use super::current_thread::CurrentThread;
 use super::door::{boxed_if_large, is_large};
 use super::drive::AroundSleeps;
 use super::id::Id;
+use super::latch::Latch;
 use super::local::{LocalShared, Settled};
 use super::local_thread;
 use super::metrics::RuntimeMetrics;
@@ -15,13 +16,12 @@ use super::tokio_words;
 use super::watched::{self, WatchedRoot};
 use crate::engine::driver::Driver;
 use crate::engine::park::Parker;
-use crate::engine::scheduler::{self, MAX_WORKERS, Shared, SleepHooks, Sleeps, ThreadConfig};
+use crate::engine::scheduler::{self, MAX_WORKERS, Shared, SleepHooks, Sleeps};
 use crate::engine::sync_shim::Arc;
 use crate::engine::task::class::Class;
-use crate::engine::task::hooks::TaskHooks;
+use crate::engine::task::header::TaskHooks;
 use crate::engine::task::origin::Origin;
 use crate::engine::task::{JoinHandle, RunningTask};
-use crate::engine::wakers::Signal;
 use crate::engine::{blocking, recycler, wakers};
 use crate::impls::impl_unwind_safe;
 use crate::observe::Observer;
@@ -55,8 +55,8 @@ pub(super) struct RuntimeState {
     /// The sleeps of the thread that runs the tasks of a runtime without workers.
     pub(super) sleeps: Sleeps,
     pub(super) slow_polls: Arc<SlowPolls>,
-    /// Cancelled when the runtime begins to end.
-    pub(super) ending: Arc<Signal>,
+    /// Set when the runtime begins to end.
+    pub(super) ending: Arc<Latch>,
     /// Keeps the memory of ended tasks for new ones until the runtime ends.
     pub(super) memory: recycler::User,
     pub(super) tokio: tokio_context::Door,
@@ -92,7 +92,6 @@ pub(super) enum Flavor {
     MultiThread {
         scheduler: Arc<Shared>,
         observer: std::sync::Arc<Observer>,
-        threads: ThreadConfig,
         max_workers: usize,
     },
     /// A `Runtime` without workers.
@@ -103,7 +102,7 @@ pub(super) enum Flavor {
 
 impl Flavor {
     /// Says what is called for each task. Before the first is spawned.
-    pub(super) fn set_task_hooks(&self, hooks: TaskHooks) {
+    pub(super) fn set_task_hooks(&self, hooks: Box<dyn TaskHooks>) {
         match self {
             Self::MultiThread { scheduler, .. } => scheduler.set_task_hooks(hooks),
             Self::CurrentThread(current) => current.local().set_task_hooks(hooks),
@@ -361,14 +360,13 @@ impl Handle {
     /// current-thread one, or a [`LocalRuntime`](super::LocalRuntime). The operating system's error if a
     /// thread cannot be made; those that could be stay. `Other` after the runtime's end.
     pub fn set_worker_threads(&self, count: usize) -> io::Result<()> {
-        let Flavor::MultiThread { scheduler, observer, threads, max_workers } = &self.inner.flavor
-        else {
+        let Flavor::MultiThread { scheduler, observer, max_workers } = &self.inner.flavor else {
             let message = "set_worker_threads: a current-thread runtime has no workers";
             return Err(invalid(message));
         };
         check_workers(count, *max_workers)?;
         observer.fix_workers();
-        scheduler.resize(count, threads, &self.around())
+        scheduler.resize(count)
     }
 
     /// Returns where the runtime runs its tasks.
@@ -501,15 +499,10 @@ impl Handle {
             Flavor::CurrentThread(_) | Flavor::Local(_) => None,
         }
     }
-
-    /// What goes around the life of each thread of the runtime: it is in the runtime, and known as one
-    /// of its own.
-    pub(super) fn around(&self) -> blocking::AroundThread {
-        around(Arc::downgrade(&self.inner))
-    }
 }
 
-/// As [`Handle::around`], for a runtime that is still being made.
+/// What goes around the life of each thread of the runtime: it is in the runtime, and known as one of its
+/// own.
 pub(super) fn around(inner: std::sync::Weak<RuntimeState>) -> blocking::AroundThread {
     Arc::new(move |run: &mut dyn FnMut()| enter_thread(&inner, true, run))
 }

@@ -6,11 +6,11 @@
 
 use super::local::LocalShared;
 use super::local_thread::{ListedBy, list_by};
-use super::{Handle, watched};
+use super::{Handle, panics, watched};
 use crate::engine::scheduler::report_panic;
 use crate::engine::sync_shim::Arc;
+use crate::engine::task::RunningTask;
 use crate::engine::task::waker::polled_task;
-use crate::engine::task::{RunningTask, join_error};
 use crate::observe::incidents::Incidents;
 use std::fmt::Display;
 use std::io;
@@ -25,7 +25,7 @@ impl Handle {
 
 /// From now on panics of tasks are recorded, and told to those that listen.
 pub(crate) fn follow_panics() {
-    join_error::note_by(panicked);
+    panics::note_by(panicked);
 }
 
 /// From now on the executors that the program makes are those of the runtime that they are made in.

@@ -22,14 +22,13 @@ mod unplaced;
 
 use super::door::boxed_if_large;
 use super::local_thread::{EXECUTOR, LISTED_BY, ListedBy, Runs, in_local, running};
-use super::tokio_words;
+use super::panics;
 use crate::engine::scoped::Scoped;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
 use crate::engine::sync_shim::{Arc, thread};
 use crate::engine::task::cell::{new_send_task, new_task};
 use crate::engine::task::current::Running;
-use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner, Schedule};
-use crate::engine::task::hooks::TaskHooks;
+use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner, Schedule, TaskHooks};
 use crate::engine::task::origin::Origin;
 use crate::engine::task::registry::{ListEntry, Registry};
 use crate::engine::task::{JoinHandle, RunningTask, TaskId};
@@ -105,7 +104,7 @@ impl<'a> LocalExecutor<'a> {
 
     /// As [`LocalExecutor::new`], for a runtime that shows it as its own.
     pub(super) fn of_runtime() -> Self {
-        tokio_words::hint_at_panics();
+        panics::watch();
         Self::of(Arc::new(LocalShared::new()))
     }
 
@@ -367,7 +366,7 @@ impl Drop for LocalExecutor<'_> {
         }
         let cancel = |task: Hot| {
             self.shared.running.begin(task.identity());
-            task.cancel(&Here { shared: &self.shared, home: self.home() });
+            task.cancel(&Here { shared: &self.shared, home: self.home() }, None);
             self.shared.running.end();
         };
         // The destructor of a task may call `spawn_local`, which would panic in it without an executor. What
@@ -449,7 +448,7 @@ pub(super) struct Refused(Hot);
 impl Refused {
     pub(super) fn cancel(self) {
         // Never counted: the executor does not wait for it.
-        self.0.cancel(&Late);
+        self.0.cancel(&Late, None);
     }
 }
 
@@ -466,7 +465,7 @@ pub(crate) struct LocalShared {
     /// The task that the executor's thread runs.
     running: Running,
     /// Set before the first task is spawned, or never.
-    task_hooks: OnceLock<TaskHooks>,
+    task_hooks: OnceLock<Box<dyn TaskHooks>>,
 }
 
 /// Counts, where no other thread does: a load and a store cost a tenth of a read-modify-write.
@@ -489,7 +488,7 @@ impl LocalShared {
     }
 
     /// Says what is called for each task. Before the first is spawned.
-    pub(super) fn set_task_hooks(&self, hooks: TaskHooks) {
+    pub(super) fn set_task_hooks(&self, hooks: Box<dyn TaskHooks>) {
         assert!(self.task_hooks.set(hooks).is_ok(), "set once");
     }
 
@@ -629,8 +628,8 @@ impl LocalShared {
 // SAFETY: the executor's drop completes all tasks while it holds an `Arc<LocalShared>`; a leaked
 // executor leaks that `Arc`; a task that a `Handle` spawns later is cancelled by its spawner.
 unsafe impl Schedule for LocalShared {
-    fn task_hooks(&self) -> Option<&TaskHooks> {
-        self.task_hooks.get()
+    fn task_hooks(&self) -> Option<&dyn TaskHooks> {
+        self.task_hooks.get().map(|hooks| &**hooks)
     }
 
     fn schedule_here(address: *const Self, task: Hot) -> Result<(), Hot> {

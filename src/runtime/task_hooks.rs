@@ -42,19 +42,19 @@ impl Builder {
         /// assert_eq!(spawned.load(Ordering::Relaxed), 1);
         /// ```
         on_task_spawn(f: impl Fn(&TaskMeta<'_>) + Send + Sync + 'static) =>
-            this.task_hooks.spawn = Some(Arc::new(f));
+            this.task_functions.spawn = Some(Arc::new(f));
 
         /// Calls `f` before each poll of a task, on the thread that polls it; as for
         /// [`Builder::on_task_spawn`].
         ///
         /// It is a part of the time that the task holds up its worker, so `f` should be short.
         on_before_task_poll(f: impl Fn(&TaskMeta<'_>) + Send + Sync + 'static) =>
-            this.task_hooks.before_poll = Some(Arc::new(f));
+            this.task_functions.before_poll = Some(Arc::new(f));
 
         /// Calls `f` after each poll of a task, also one that has panicked, on the thread that has polled it;
         /// as for [`Builder::on_before_task_poll`].
         on_after_task_poll(f: impl Fn(&TaskMeta<'_>) + Send + Sync + 'static) =>
-            this.task_hooks.after_poll = Some(Arc::new(f));
+            this.task_functions.after_poll = Some(Arc::new(f));
 
         /// Calls `f` once for each task that has ended, whether it has returned, panicked or was cancelled;
         /// as for [`Builder::on_task_spawn`].
@@ -66,6 +66,6 @@ impl Builder {
         /// If `f` spawns for each task that ends, also for those that it has spawned itself, the runtime
         /// never ends: tasks that are spawned then are cancelled, and `f` is called for each of them.
         on_task_terminate(f: impl Fn(&TaskMeta<'_>) + Send + Sync + 'static) =>
-            this.task_hooks.terminate = Some(Arc::new(f));
+            this.task_functions.terminate = Some(Arc::new(f));
     }
 }

@@ -2,7 +2,6 @@
 //! `tokio` (the feature `tokio-name`) and may compare them, and those by which a program that misses tokio is
 //! told what to do.
 
-use crate::engine::task::join_error;
 use crate::engine::tokio_note::NOTE;
 use std::any::Any;
 use std::error::Error;
@@ -142,14 +141,9 @@ pub(crate) fn hint(message: &str) -> Option<&'static str> {
     (found && !IS_TOKIO).then_some(HINT)
 }
 
-/// From now on [`print_hint`] is called for each task that panics.
-pub(super) fn hint_at_panics() {
-    join_error::explain_by(print_hint);
-}
-
 /// Prints the hint after the message, which the panic hook has just printed: the program may never look at
 /// the result of the task. Once per process, because one cause makes many panics.
-fn print_hint(payload: &(dyn Any + Send)) {
+pub(super) fn print_hint(payload: &(dyn Any + Send)) {
     static PRINTED: Once = Once::new();
     if let Some(hint) = message(payload).and_then(hint) {
         // Not `eprintln`, which panics where standard error is closed.

@@ -19,18 +19,21 @@ mod handle;
 mod id;
 #[path = "wasm/incidents.rs"]
 pub(crate) mod incidents;
+pub(crate) mod latch;
 mod local;
 #[path = "wasm/local_runtime.rs"]
 mod local_runtime;
 mod local_set;
 pub(crate) mod local_thread;
+mod lost_lock;
+mod panics;
+mod task_functions;
 mod task_hooks;
 #[path = "wasm/timekeeper.rs"]
 mod timekeeper;
 pub(crate) mod tokio_words;
 
 pub use crate::engine::ended::is_rt_shutdown_err;
-pub use crate::engine::task::TaskMeta;
 pub use builder::Builder;
 pub use context::{EnterGuard, TryCurrentError};
 pub use handle::Handle;
@@ -38,3 +41,4 @@ pub use id::Id;
 pub use local::LocalExecutor;
 pub use local_runtime::LocalRuntime;
 pub use local_set::{LocalEnterGuard, LocalSet};
+pub use task_functions::TaskMeta;

@@ -11,8 +11,9 @@
 
 use super::id::Id;
 use super::local::LocalShared;
+use super::lost_lock::lock_unless_lost;
 use crate::engine::scheduler::thread_number;
-use crate::engine::sync_shim::{Arc, StaticMutex, lock_unless_lost, thread_local};
+use crate::engine::sync_shim::{Arc, StaticMutex, thread_local};
 use crate::observe::simulation::{SimulatedRoot, Simulation};
 use std::cell::RefCell;
 use std::panic::Location;

@@ -2,7 +2,7 @@
 
 use super::spawn::spawn_local_from;
 use super::{Class, JoinHandle};
-use crate::engine::task::origin::Origin;
+use crate::engine::task::origin::{Name, Origin};
 use crate::runtime::door::boxed_if_large;
 use crate::runtime::{Handle, context};
 use std::future::Future;
@@ -204,6 +204,23 @@ impl<'a> Builder<'a> {
             None => handle.start_blocking(f, false, origin),
         };
         taken.map(|()| job)
+    }
+}
+
+/// A task with a name.
+impl<O: Origin<Name = ()>> Origin for (O, Arc<str>) {
+    type Name = Arc<str>;
+    type Future<F> = O::Future<F>;
+
+    fn into_parts(self) -> (&'static Location<'static>, Arc<str>) {
+        let (origin, name) = self;
+        (origin.into_parts().0, name)
+    }
+}
+
+impl Name for Arc<str> {
+    fn get(&self) -> Option<Arc<str>> {
+        Some(self.clone())
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The tokens of one family (a token, its children, their children) stand in one tree under one lock. The
 //! lock is taken when a child is made, when the last clone of a token is dropped, and by `cancel`. Beside the
-//! tree, each token has a [`Signal`], which says whether it is cancelled, and wakes the futures that wait for
+//! tree, each token has a [`Latch`], which says whether it is cancelled, and wakes the futures that wait for
 //! it.
 //!
 //! * A token that is cancelled leaves the tree with everything below it: no later cancel finds it again, and
@@ -17,9 +17,10 @@
 
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::waker::{note_of_poll, set_note};
-use crate::engine::wakers::{Place, Signal, WakeList};
+use crate::engine::wakers::{Place, WakeList};
 use crate::impls::{impl_debug, impl_default, impl_unwind_safe};
 use crate::primitive_kind::PrimitiveKind;
+use crate::runtime::latch::Latch;
 use pin_project_lite::pin_project;
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -60,7 +61,7 @@ pub struct CancellationToken {
 struct TokenInner {
     id: u64,
     tree: Arc<Mutex<Tree>>,
-    signal: Arc<Signal>,
+    latch: Arc<Latch>,
 }
 
 /// The tokens of a family that are not cancelled and not gone.
@@ -73,14 +74,14 @@ struct Tree {
 struct Node {
     parent: Option<u64>,
     children: BTreeSet<u64>,
-    signal: Arc<Signal>,
+    latch: Arc<Latch>,
 }
 
 impl Tree {
-    fn insert(&mut self, parent: Option<u64>, signal: Arc<Signal>) -> u64 {
+    fn insert(&mut self, parent: Option<u64>, latch: Arc<Latch>) -> u64 {
         let id = self.next;
         self.next += 1;
-        self.nodes.insert(id, Node { parent, children: BTreeSet::new(), signal });
+        self.nodes.insert(id, Node { parent, children: BTreeSet::new(), latch });
         if let Some(parent) = parent.and_then(|parent| self.nodes.get_mut(&parent)) {
             parent.children.insert(id);
         }
@@ -104,27 +105,27 @@ impl Tree {
     }
 
     /// Takes a token out with everything below it; parents come before their children.
-    fn cut(&mut self, id: u64) -> Vec<Arc<Signal>> {
-        let (mut signals, mut left) = (Vec::new(), vec![id]);
+    fn cut(&mut self, id: u64) -> Vec<Arc<Latch>> {
+        let (mut latches, mut left) = (Vec::new(), vec![id]);
         while let Some(id) = left.pop() {
             let Some(node) = self.nodes.remove(&id) else {
                 continue;
             };
             left.extend(node.children);
-            signals.push(node.signal);
+            latches.push(node.latch);
             if let Some(parent) = node.parent.and_then(|parent| self.nodes.get_mut(&parent)) {
                 // The topmost only: the parents of the others are out already.
                 parent.children.remove(&id);
             }
         }
-        signals
+        latches
     }
 }
 
 impl CancellationToken {
     /// Polls for the future at `place`, which waits for nothing else.
     fn poll(&self, place: Pin<&Place>, cx: &Context<'_>) -> Poll<()> {
-        let poll = self.inner.signal.poll(place, cx);
+        let poll = self.inner.latch.poll(place, cx);
         if poll.is_pending() {
             self.note(cx);
         }
@@ -133,7 +134,7 @@ impl CancellationToken {
 
     /// Says of a task that waits, what for.
     fn note(&self, cx: &Context<'_>) {
-        set_note(cx.waker(), PrimitiveKind::CancellationToken, &*self.inner.signal);
+        set_note(cx.waker(), PrimitiveKind::CancellationToken, &*self.inner.latch);
     }
 
     /// Returns a token that is not cancelled and has no parent.
@@ -143,9 +144,9 @@ impl CancellationToken {
 
     /// The first of a family. A cancelled one stands in no tree.
     fn founder(cancelled: bool) -> Self {
-        let (signal, mut tree) = (Arc::new(Signal::new(cancelled)), Tree::default());
-        let id = if cancelled { 0 } else { tree.insert(None, signal.clone()) };
-        Self { inner: Arc::new(TokenInner { id, tree: Arc::new(Mutex::new(tree)), signal }) }
+        let (latch, mut tree) = (Arc::new(Latch::new(cancelled)), Tree::default());
+        let id = if cancelled { 0 } else { tree.insert(None, latch.clone()) };
+        Self { inner: Arc::new(TokenInner { id, tree: Arc::new(Mutex::new(tree)), latch }) }
     }
 
     /// Returns a token that is cancelled when this one is, and can be cancelled alone.
@@ -159,10 +160,10 @@ impl CancellationToken {
             drop(locked);
             return Self::founder(true);
         }
-        let signal = Arc::new(Signal::new(false));
-        let id = locked.insert(Some(*id), signal.clone());
+        let latch = Arc::new(Latch::new(false));
+        let id = locked.insert(Some(*id), latch.clone());
         drop(locked);
-        Self { inner: Arc::new(TokenInner { id, tree: tree.clone(), signal }) }
+        Self { inner: Arc::new(TokenInner { id, tree: tree.clone(), latch }) }
     }
 
     /// Cancels this token, its clones, and everything below them, and wakes all futures that wait for that.
@@ -172,22 +173,22 @@ impl CancellationToken {
     /// A second call does nothing. Wakers that panic have no consequence for the others or for the caller.
     pub fn cancel(&self) {
         let mut tree = self.inner.tree.lock();
-        let signals = tree.cut(self.inner.id);
+        let latches = tree.cut(self.inner.id);
         // Parents last: a caller that sees a token cancelled sees everything below it cancelled.
-        for signal in signals.iter().rev() {
+        for latch in latches.iter().rev() {
             // Under the lock, so that a child that is made meanwhile is either among these or sees that it
             // comes too late.
-            signal.set();
+            latch.set();
         }
         drop(tree);
         let mut wakes = WakeList::new();
-        signals.iter().for_each(|signal| signal.wake(&mut wakes));
+        latches.iter().for_each(|latch| latch.wake(&mut wakes));
         wakes.wake();
     }
 
     /// Returns whether the token is cancelled.
     pub fn is_cancelled(&self) -> bool {
-        self.inner.signal.is_set()
+        self.inner.latch.is_set()
     }
 
     /// Waits until the token is cancelled; returns at once if it is.
@@ -208,7 +209,7 @@ impl CancellationToken {
     /// # });
     /// ```
     pub fn cancelled(&self) -> WaitForCancellationFuture<'_> {
-        WaitForCancellationFuture { token: self, place: Signal::place() }
+        WaitForCancellationFuture { token: self, place: Latch::place() }
     }
 
     /// As [`cancelled`](Self::cancelled), for a future that outlives the borrow.
@@ -217,7 +218,7 @@ impl CancellationToken {
     ///
     /// Cancel safe: dropping the future loses nothing.
     pub fn cancelled_owned(self) -> WaitForCancellationFutureOwned {
-        WaitForCancellationFutureOwned { token: self, place: Signal::place() }
+        WaitForCancellationFutureOwned { token: self, place: Latch::place() }
     }
 
     /// Returns a guard that cancels the token when it is dropped, unless it is
@@ -266,7 +267,7 @@ impl CancellationToken {
                 return Poll::Ready(Some(output));
             }
             let place = cancelled.as_mut().project().place;
-            let poll = self.inner.signal.poll(place.as_ref(), cx).map(|()| None);
+            let poll = self.inner.latch.poll(place.as_ref(), cx).map(|()| None);
             // If `future` has left a note of what it waits for, that says more.
             if poll.is_pending() && note_of_poll(cx.waker()) == noted {
                 self.note(cx);
@@ -320,7 +321,7 @@ pin_project! {
     impl PinnedDrop for WaitForCancellationFuture<'_> {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
-            this.token.inner.signal.leave(this.place.as_ref());
+            this.token.inner.latch.leave(this.place.as_ref());
         }
     }
 }
@@ -337,7 +338,7 @@ pin_project! {
     impl PinnedDrop for WaitForCancellationFutureOwned {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
-            this.token.inner.signal.leave(this.place.as_ref());
+            this.token.inner.latch.leave(this.place.as_ref());
         }
     }
 }

@@ -49,8 +49,8 @@ impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = self.id();
         match self.cause() {
-            Cause::Cancelled => write!(f, "task {id} was cancelled"),
-            Cause::Refused(why) => write!(f, "task {id} was cancelled: {why}"),
+            Cause::Cancelled(None) => write!(f, "task {id} was cancelled"),
+            Cause::Cancelled(Some(why)) => write!(f, "task {id} was cancelled: {why}"),
             Cause::Panic(payload) => match message(payload) {
                 Some(message) => {
                     write!(f, "task {id}")?;
@@ -69,7 +69,7 @@ impl fmt::Debug for JoinError {
             Cause::Panic(payload) => {
                 tokio_words::debug_panicked(f, id, message(payload).as_deref(), self)
             }
-            Cause::Cancelled | Cause::Refused(_) => tokio_words::debug_cancelled(f, id, self),
+            Cause::Cancelled(_) => tokio_words::debug_cancelled(f, id, self),
         }
     }
 }

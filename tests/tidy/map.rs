@@ -70,7 +70,7 @@ fn the_map_of_the_engine_names_each_module_with_its_size() {
 }
 
 /// Rooms that know nothing of async, and are used by the engine and by what stands above it.
-const BESIDE: [&str; 3] = ["impls", "primitive_kind", "short"];
+const BESIDE: [&str; 2] = ["impls", "primitive_kind"];
 
 #[test]
 fn modules_of_the_engine_import_what_stands_before_them_in_its_map() {

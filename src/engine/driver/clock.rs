@@ -43,14 +43,8 @@ pub(crate) fn is_any_virtual() -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WrongState;
 
-/// See [`Clock::offset`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ClockOffset(Option<(Instant, Instant)>);
-
-impl ClockOffset {
-    /// The clock is the system's.
-    pub(super) const NONE: Self = Self(None);
-}
+/// See [`Clock::offset`]. `None`: the clock is the system's.
+pub(super) type ClockOffset = Option<(Instant, Instant)>;
 
 pub(crate) struct Clock {
     time: Mutex<Time>,
@@ -122,8 +116,8 @@ impl Clock {
     pub(super) fn offset(&self) -> ClockOffset {
         match self.time() {
             // While it stands still no sleep ends at a deadline; what comes after is another offset.
-            Time::Real | Time::Stopped(_) => ClockOffset::NONE,
-            Time::Resumed { at, since } => ClockOffset(Some((at, since))),
+            Time::Real | Time::Stopped(_) => None,
+            Time::Resumed { at, since } => Some((at, since)),
         }
     }
 

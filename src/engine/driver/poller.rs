@@ -59,8 +59,8 @@
 use super::alarm_clock::AlarmClock;
 use super::clock::ClockOffset;
 use super::selector::{Bell, Poll, Registry};
+use crate::engine::sync_shim;
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering, fence};
-use crate::engine::sync_shim::{self, Mutex};
 use crate::engine::tokio_note::NOTE;
 use mio::Token;
 use std::io;
@@ -71,14 +71,6 @@ use std::time::Duration;
 /// of the table of sources.
 const EVENTS_PER_TURN: usize = 256;
 
-/// The place in front of the poller: one thread at a time.
-pub(super) struct Seat {
-    pub(super) poller: Mutex<Poller>,
-    /// Counts each time the seat is taken or left, so it is odd while a thread holds the seat. Written by the
-    /// holder only.
-    attendance: AtomicU64,
-}
-
 pub(super) struct Poller {
     poll: Poll,
     pub(super) events: mio::Events,
@@ -87,37 +79,6 @@ pub(super) struct Poller {
     offset: ClockOffset,
     /// The time of the last turn that fired timers.
     pub(super) served: u64,
-}
-
-impl Seat {
-    pub(super) fn new(poll: Poll) -> Self {
-        let alarm_clock = AlarmClock::new();
-        let events = mio::Events::with_capacity(EVENTS_PER_TURN);
-        let poller =
-            Mutex::new(Poller { poll, events, alarm_clock, offset: ClockOffset::NONE, served: 0 });
-        Self { poller, attendance: AtomicU64::new(0) }
-    }
-
-    pub(super) fn is_attended(&self) -> bool {
-        // Ordering: Relaxed. The partner is `note_change`. The watchdog and `SignalSource`, which act on the
-        // answer, are right with an old one, too.
-        self.attendance.load(Ordering::Relaxed) % 2 == 1
-    }
-
-    pub(super) fn attendance(&self) -> u64 {
-        // Ordering: Relaxed, as in `is_attended`. Rounded up, so that it grows when the seat is taken and not
-        // when it is left.
-        self.attendance.load(Ordering::Relaxed).div_ceil(2)
-    }
-
-    /// By the holder: it has just taken the seat, or is about to leave it.
-    ///
-    /// Ordering: the holder is the only writer, and the lock hands the count from one holder to the
-    /// next.
-    pub(super) fn note_change(&self) {
-        let count = self.attendance.load(Ordering::Relaxed);
-        self.attendance.store(count + 1, Ordering::Relaxed);
-    }
 }
 
 /// When a sleep is over that no thread ends earlier: at the first of the two that are set.
@@ -130,6 +91,11 @@ pub(super) struct SleepEnd {
 }
 
 impl Poller {
+    pub(super) fn new(poll: Poll) -> Self {
+        let events = mio::Events::with_capacity(EVENTS_PER_TURN);
+        Self { poll, events, alarm_clock: AlarmClock::new(), offset: None, served: 0 }
+    }
+
     /// The driver's clock has this offset now.
     pub(super) fn follow(&mut self, offset: ClockOffset) {
         if offset != self.offset {
@@ -166,31 +132,6 @@ const AWAKE: u64 = 0;
 const NOTIFIED: u64 = 1;
 pub(super) const COALESCING: u64 = 2;
 
-/// The next step of the holder of the seat, which has announced its sleep.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use = "a holder that sleeps although it is wanted may sleep for ever"]
-pub(super) enum AlarmSleep {
-    /// It reads the timers once more, and sleeps no longer than they say.
-    Begins,
-    /// It does not sleep: a thread has called `wake`.
-    CalledOff,
-}
-
-/// The next step of a thread that has changed the word, or has looked at it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use = "without the ring the sleeper may sleep for ever"]
-pub(super) enum AfterWake {
-    /// It rings: there is a sleeper, which it has to wake.
-    Ring,
-    Nothing,
-}
-
-impl AfterWake {
-    fn ring_if(is_needed: bool) -> Self {
-        if is_needed { Self::Ring } else { Self::Nothing }
-    }
-}
-
 /// The alarm word of the table above, apart from the bell, so that it can be modelled.
 pub(super) struct AlarmWord(AtomicU64);
 
@@ -199,8 +140,10 @@ impl AlarmWord {
         Self(AtomicU64::new(AWAKE))
     }
 
-    /// The holder is about to sleep until `wake_at`.
-    pub(super) fn announce(&self, wake_at: u64) -> AlarmSleep {
+    /// The holder is about to sleep until `wake_at`. Returns whether it may: if so it reads the timers once
+    /// more, and sleeps no longer than they say. Otherwise a thread has called `wake`.
+    #[must_use = "a holder that sleeps although it is wanted may sleep for ever"]
+    pub(super) fn announce(&self, wake_at: u64) -> bool {
         let wake_at = wake_at.max(COALESCING);
         // Ordering: Acquire pairs with the Release in `notify`: what its caller has written must be seen if
         // the sleep is called off. No Release: no thread reads what the holder has written before.
@@ -209,11 +152,11 @@ impl AlarmWord {
         if announced.is_err() {
             // Only the one holder writes deadlines, so what it found was NOTIFIED.
             self.rise();
-            return AlarmSleep::CalledOff;
+            return false;
         }
         // Ordering: partner of the fence in `deadline_moved`; see the header.
         fence(Ordering::SeqCst);
-        AlarmSleep::Begins
+        true
     }
 
     /// The holder has slept.
@@ -223,28 +166,31 @@ impl AlarmWord {
         self.0.swap(AWAKE, Ordering::Acquire);
     }
 
-    /// The holder is wanted: ends its sleep, or calls off the next one.
-    pub(super) fn notify(&self) -> AfterWake {
+    /// The holder is wanted: ends its sleep, or calls off the next one. Returns whether it sleeps, and the
+    /// caller has to ring.
+    #[must_use = "without the ring the sleeper may sleep for ever"]
+    pub(super) fn notify(&self) -> bool {
         // Ordering: Release pairs with `announce` and `rise`. Wakes before this one stay visible, because a
         // read-modify-write goes on with their release sequences. Reading first, and writing only what is
         // not there yet, would not publish this caller's writes.
-        AfterWake::ring_if(self.0.swap(NOTIFIED, Ordering::Release) >= COALESCING)
+        self.0.swap(NOTIFIED, Ordering::Release) >= COALESCING
     }
 
     /// A shard's earliest deadline has become `deadline`, and has been published: ends a sleep that would
-    /// last longer.
-    pub(super) fn deadline_moved(&self, deadline: u64) -> AfterWake {
+    /// last longer. Returns whether there is one, and the caller has to ring.
+    #[must_use = "without the ring the sleeper may sleep for ever"]
+    pub(super) fn deadline_moved(&self, deadline: u64) -> bool {
         // Ordering: partner of the fence in `announce`; see the header. The word itself needs
         // nothing more.
         fence(Ordering::SeqCst);
         let wake_at = self.0.load(Ordering::Relaxed);
         if wake_at < COALESCING || wake_at <= deadline {
-            return AfterWake::Nothing;
+            return false;
         }
         // Ordering: Relaxed: a read-modify-write goes on with the release sequence of a `wake` before it.
         let exchanged =
             self.0.compare_exchange(wake_at, AWAKE, Ordering::Relaxed, Ordering::Relaxed);
-        AfterWake::ring_if(exchanged.is_ok())
+        exchanged.is_ok()
     }
 }
 
@@ -263,14 +209,14 @@ impl Alarm {
     /// A timer shard's earliest deadline is now this one, in nanoseconds since the timers' epoch.
     /// Call it after the deadline has been published. Cheap unless a thread sleeps past it.
     pub(crate) fn deadline_moved(&self, deadline_ns: u64) {
-        if self.word.deadline_moved(deadline_ns) == AfterWake::Ring {
+        if self.word.deadline_moved(deadline_ns) {
             self.ring();
         }
     }
 
     /// Makes the current sleep, or else the next one, end at once.
     pub(super) fn wake(&self) {
-        if self.word.notify() == AfterWake::Ring {
+        if self.word.notify() {
             self.ring();
         }
     }

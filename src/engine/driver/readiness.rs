@@ -365,7 +365,7 @@ impl Future for ReadyFuture<'_> {
 
 /// The table from tokens to what is known about their sources.
 pub(super) struct Sources {
-    table: Slab<Arc<Readiness>>,
+    pub(super) table: Slab<Arc<Readiness>>,
     closed: bool,
 }
 
@@ -388,29 +388,10 @@ impl Sources {
         self.table.get(Key::from_usize(token.0)).map(|readiness| &**readiness)
     }
 
-    /// Takes a source out. The caller drops the result without the lock: its drop may drop wakers.
-    pub(super) fn remove(&mut self, key: Key) -> Option<Arc<Readiness>> {
-        self.table.remove(key)
-    }
-
     /// From now on nothing can be added. Returns what there was, to be shut down without the lock.
     pub(super) fn close(&mut self) -> Slab<Arc<Readiness>> {
         self.closed = true;
         std::mem::replace(&mut self.table, Slab::for_tokens())
-    }
-
-    /// Adds some sources to `list`: see [`Slab::list`].
-    pub(super) fn list(
-        &self,
-        from: usize,
-        count: usize,
-        list: &mut Vec<Arc<Readiness>>,
-    ) -> Option<usize> {
-        self.table.list(from, count, |readiness| list.push(readiness.clone()))
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.table.len()
     }
 }
 

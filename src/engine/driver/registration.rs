@@ -261,7 +261,7 @@ impl Registration {
     fn leave_table(&self) {
         // The guard ends with the statement: dropping the entry may drop wakers, and they may run a
         // task's own code.
-        let removed = self.driver.sources.lock().remove(self.key);
+        let removed = self.driver.sources.lock().table.remove(self.key);
         drop(removed);
     }
 }

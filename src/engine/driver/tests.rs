@@ -12,7 +12,7 @@ use mio::{Interest, Token};
 use super::readiness::{Direction, Ready};
 use super::registration::Registration;
 use super::timers::TimerEntry;
-use super::{Driver, LONGEST_SLEEP, MaySleep, SeatGuard, dispatch_events, has_events};
+use super::{Driver, LONGEST_SLEEP, SeatGuard, dispatch_events, has_events};
 use crate::engine::wakers::tests::Count;
 
 pub(super) const BOTH: Interest = Interest::READABLE.add(Interest::WRITABLE);
@@ -441,10 +441,7 @@ fn a_sleep_ends_at_the_limit_or_the_earliest_timer() {
     let asleep = |limit| {
         let sleep = driver.fall_asleep(limit, 0);
         driver.alarm.word.rise();
-        match sleep {
-            MaySleep::Until(end) => Some((end.deadline, end.limit)),
-            MaySleep::No => None,
-        }
+        sleep.map(|end| (end.deadline, end.limit))
     };
     let ms = Duration::from_millis;
     assert_eq!(asleep(None), Some((None, None)));

@@ -250,7 +250,7 @@ impl<T> Wheel<T> {
     /// once for each bucket: the call of `expire_some` that finds nothing corrects it.
     pub(crate) fn next_deadline(&self) -> Option<u64> {
         let tick = match self.is_empty(OPENED) {
-            true => self.first_bucket()?.earliest,
+            true => self.buckets[self.first_bucket()?.0].earliest,
             false => self.elapsed,
         };
         Some(tick << TICK_BITS)
@@ -276,7 +276,7 @@ impl<T> Wheel<T> {
         self.expire_into(now, usize::MAX, &mut |deadline, value| expired.push((deadline, value)));
         // What is left and due belongs to the tick that `now` is in the middle of, the next one to expire, so
         // all of it lies in one bucket. Every bucket before it has been opened.
-        let Some(First { bucket, .. }) = self.first_bucket() else {
+        let Some((bucket, _)) = self.first_bucket() else {
             return;
         };
         let mut index = self.buckets[bucket].head;
@@ -297,7 +297,7 @@ impl<T> Wheel<T> {
     pub(crate) fn earliest(&mut self) -> Option<u64> {
         loop {
             let bucket = match self.is_empty(OPENED) {
-                true => self.first_bucket()?.bucket,
+                true => self.first_bucket()?.0,
                 false => OPENED,
             };
             // Without any, the bucket is empty now, and the next one is the first.
@@ -332,12 +332,12 @@ impl<T> Wheel<T> {
             // A bucket that `now` has entered is opened even if its first entry is not due yet: it must not
             // stay on its level once `elapsed` has its digit, or lower levels would no longer come before
             // it.
-            let Some(first) = self.first_bucket().filter(|first| first.start <= now) else {
+            let Some((bucket, _)) = self.first_bucket().filter(|&(_, start)| start <= now) else {
                 self.elapsed = now;
                 return true;
             };
-            self.elapsed = first.earliest.min(now);
-            self.open(first.bucket);
+            self.elapsed = self.buckets[bucket].earliest.min(now);
+            self.open(bucket);
         }
         false
     }
@@ -427,8 +427,8 @@ impl<T> Wheel<T> {
         level as usize * BUCKETS + digit
     }
 
-    /// The bucket with the earliest entry, leaving out `OPENED`.
-    fn first_bucket(&self) -> Option<First> {
+    /// The bucket with the earliest entry, leaving out `OPENED`, and the first tick of its span.
+    fn first_bucket(&self) -> Option<(usize, u64)> {
         let level = self.occupied.iter().position(|&bits| bits != 0)?;
         let digit = self.occupied[level].trailing_zeros();
         let bucket = level * BUCKETS + digit as usize;
@@ -436,9 +436,8 @@ impl<T> Wheel<T> {
         // The digits above are those of `elapsed`, the ones below are zero.
         let above = self.elapsed >> shift >> DIGIT_BITS << DIGIT_BITS;
         let start = (above | u64::from(digit)) << shift;
-        let earliest = self.buckets[bucket].earliest;
-        debug_assert!(self.elapsed < start && start <= earliest);
-        Some(First { bucket, start, earliest })
+        debug_assert!(self.elapsed < start && start <= self.buckets[bucket].earliest);
+        Some((bucket, start))
     }
 
     /// Which of the `ticks` ticks that follow `time`, 64 at most, hold entries; the next one in the
@@ -458,7 +457,10 @@ impl<T> Wheel<T> {
             note(block + u64::from(digits.trailing_zeros()));
             digits &= digits - 1;
         }
-        if let Some(bucket) = self.first_closed() {
+        // The first bucket that spans more than a tick.
+        if let Some(level) = self.occupied[1..].iter().position(|&bits| bits != 0) {
+            let digit = self.occupied[1 + level].trailing_zeros() as usize;
+            let bucket = (1 + level) * BUCKETS + digit;
             let mut index = self.buckets[bucket].head;
             for _ in 0..sample {
                 if end_of(index).is_some() {
@@ -471,20 +473,6 @@ impl<T> Wheel<T> {
         }
         ahead
     }
-
-    /// The first bucket that spans more than a tick.
-    fn first_closed(&self) -> Option<usize> {
-        let level = 1 + self.occupied[1..].iter().position(|&bits| bits != 0)?;
-        Some(level * BUCKETS + self.occupied[level].trailing_zeros() as usize)
-    }
-}
-
-struct First {
-    bucket: usize,
-    /// The first tick of its span.
-    start: u64,
-    /// See [`Bucket::earliest`].
-    earliest: u64,
 }
 
 /// When an entry with this deadline expires: the deadline rounded up to a tick.

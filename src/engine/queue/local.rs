@@ -107,14 +107,8 @@ mod imp {
             if self.is_empty() {
                 return None;
             }
-            for _ in 0..=RETRIES {
-                match self.0.steal_batch_with_limit_and_pop(dest.to_fill(), BATCH) {
-                    Steal::Success(item) => return Some(item),
-                    Steal::Empty => return None,
-                    Steal::Retry => {}
-                }
-            }
-            None
+            let steal = |_| self.0.steal_batch_with_limit_and_pop(dest.to_fill(), BATCH);
+            (0..=RETRIES).map(steal).find(|steal| !steal.is_retry())?.success()
         }
 
         /// Takes the oldest item.
@@ -160,15 +154,7 @@ mod imp {
             if self.is_empty() {
                 return None;
             }
-            loop {
-                match self.0.steal_batch_with_limit_and_pop(dest.to_fill(), INJECTED_BATCH) {
-                    Steal::Success(item) => return Some(item),
-                    Steal::Empty => return None,
-                    // Another worker took a batch in between: there is progress, and the queue is
-                    // shorter now.
-                    Steal::Retry => std::hint::spin_loop(),
-                }
-            }
+            until_decided(|| self.0.steal_batch_with_limit_and_pop(dest.to_fill(), INJECTED_BATCH))
         }
 
         /// Moves some to the back of `dest`, `limit` at most. `false`: there was nothing.

@@ -22,6 +22,7 @@
 #![allow(unsafe_code)]
 
 use crate::engine::sync_shim::atomic::{AtomicPtr, Ordering};
+use std::iter;
 use std::marker::PhantomData;
 use std::num::NonZeroUsize;
 use std::ptr::{self, NonNull};
@@ -129,14 +130,6 @@ impl<T: Linked> Chain<T> {
     }
 }
 
-impl<T: Linked> Drop for Chain<T> {
-    fn drop(&mut self) {
-        if let Some((newest, _)) = self.ends.take() {
-            drop(Batch::<T> { next: newest.as_ptr(), owns: PhantomData });
-        }
-    }
-}
-
 /// The state in which a push has found the channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "the pusher of the first item has to wake a worker, or it may never be taken"]
@@ -172,8 +165,8 @@ impl<T: Linked> WakeChannel<T> {
     }
 
     /// Sends a chain as one batch. An empty chain sends nothing.
-    pub(crate) fn push_chain(&self, mut chain: Chain<T>) -> Pushed {
-        let Some((newest, oldest)) = chain.ends.take() else {
+    pub(crate) fn push_chain(&self, chain: Chain<T>) -> Pushed {
+        let Some((newest, oldest)) = chain.ends else {
             return Pushed::Further;
         };
         // Ordering: Relaxed, the value is only a guess that the CAS verifies.
@@ -197,14 +190,15 @@ impl<T: Linked> WakeChannel<T> {
         }
     }
 
-    /// Takes everything that is there, oldest first.
-    pub(crate) fn take_all(&self) -> Batch<T> {
-        if self.is_empty() {
-            return Batch { next: ptr::null_mut(), owns: PhantomData };
+    /// Takes everything that is there, oldest first. The caller takes all of it from the iterator: what is
+    /// left there is lost.
+    pub(crate) fn take_all(&self) -> impl Iterator<Item = T> + use<T> {
+        let mut node: *mut Link = ptr::null_mut();
+        if !self.is_empty() {
+            // Ordering: Acquire pairs with the Release CAS of every push in the release sequence that ends
+            // at this value.
+            node = self.head.swap(ptr::null_mut(), Ordering::Acquire);
         }
-        // Ordering: Acquire pairs with the Release CAS of every push in the release sequence that ends
-        // at this value.
-        let mut node = self.head.swap(ptr::null_mut(), Ordering::Acquire);
         let mut reversed: *mut Link = ptr::null_mut();
         while let Some(link) = NonNull::new(node) {
             // SAFETY: the swap made the whole list ours; each node is alive until `from_link` takes it back.
@@ -213,7 +207,14 @@ impl<T: Linked> WakeChannel<T> {
             taken.set_next(reversed);
             reversed = link.as_ptr();
         }
-        Batch { next: reversed, owns: PhantomData }
+        iter::from_fn(move || {
+            let link = NonNull::new(reversed)?;
+            // SAFETY: every node of the list is ours; the link is read before the node is given back.
+            unsafe {
+                reversed = link.as_ref().next();
+                Some(T::from_link(link))
+            }
+        })
     }
 
     /// Whether nothing is there at this moment.
@@ -222,40 +223,6 @@ impl<T: Linked> WakeChannel<T> {
         // itself, which orders this load (scheduler.rs, "No wake is lost"); every other caller only
         // saves itself a useless swap.
         self.head.load(Ordering::Relaxed).is_null()
-    }
-}
-
-impl<T: Linked> Drop for WakeChannel<T> {
-    fn drop(&mut self) {
-        drop(self.take_all());
-    }
-}
-
-/// The tasks that one [`WakeChannel::take_all`] took: an iterator, oldest first. Those that are left when it
-/// is dropped are dropped, too.
-pub(crate) struct Batch<T: Linked> {
-    next: *mut Link,
-    owns: PhantomData<T>,
-}
-
-impl<T: Linked> Iterator for Batch<T> {
-    type Item = T;
-
-    fn next(&mut self) -> Option<T> {
-        let link = NonNull::new(self.next)?;
-        // SAFETY: every node of the batch is ours; the link is read before the node is given back.
-        unsafe {
-            self.next = link.as_ref().next();
-            Some(T::from_link(link))
-        }
-    }
-}
-
-impl<T: Linked> Drop for Batch<T> {
-    fn drop(&mut self) {
-        for item in self.by_ref() {
-            drop(item);
-        }
     }
 }
 
@@ -323,21 +290,6 @@ mod tests {
         assert_eq!(taken, [0, 1, 2, 3]);
         assert!(channel.is_empty());
         assert_eq!(channel.push(boxed(4)), Pushed::First, "after take_all");
-    }
-
-    #[test]
-    fn what_is_not_taken_is_dropped_with_the_channel_or_the_batch() {
-        // Leaks are seen by the sanitizer runs; here the point is that dropping does not crash.
-        let channel = WakeChannel::new();
-        for i in 0..10 {
-            let _ = channel.push(boxed(i));
-        }
-        let mut batch = channel.take_all();
-        assert_eq!(batch.next().map(|b| b.0.value), Some(0));
-        drop(batch);
-        let _ = channel.push(boxed(11));
-        let mut chain = Chain::new();
-        chain.push(boxed(12));
-        drop(chain);
+        assert_eq!(channel.take_all().count(), 1);
     }
 }

@@ -37,10 +37,6 @@ pub(super) struct Quiescence {
     pub(super) no_work: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
-/// A reading of [`AwakeThreads::read`] while no thread was awake.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NoneAwake(u64);
-
 const CHANGE: u64 = 1 << 32;
 const AWAKE_MASK: u64 = CHANGE - 1;
 
@@ -78,14 +74,14 @@ impl AwakeThreads {
         self.word.fetch_add(CHANGE - 1, Ordering::SeqCst) & AWAKE_MASK == 1
     }
 
-    /// Whether no thread is awake. To be compared with a later reading, which differs if one was awake
-    /// meanwhile. The clock is stopped.
-    pub(crate) fn read(&self) -> Option<NoneAwake> {
+    /// Reads the word if no thread is awake. To be compared with a later reading, which differs if one was
+    /// awake meanwhile. The clock is stopped.
+    pub(crate) fn read(&self) -> Option<u64> {
         // Ordering: SeqCst fence, see the head of this file, and `look_for_quiescence`, whose second reading
         // counts on it.
         fence(Ordering::SeqCst);
         // Ordering: SeqCst, see `add`.
         let word = self.word.load(Ordering::SeqCst);
-        (word & AWAKE_MASK == 0).then_some(NoneAwake(word))
+        (word & AWAKE_MASK == 0).then_some(word)
     }
 }

@@ -91,11 +91,12 @@ impl Brake {
         };
         let is_same =
             |it: &Account| (it.budget.time, it.budget.period) == (budget.time, budget.period);
-        let account = known
+        let mut account = known
             .filter(is_same)
             .map_or_else(|| Account::new(budget, now), |known| known.advance(budget, now, is_paid));
         let allowed = account.allowed();
-        self.account = Some(account.allow(allowed));
+        account.none_since = if allowed == 0 { account.none_since.or(Some(now)) } else { None };
+        self.account = Some(account);
         allowed
     }
 
@@ -153,12 +154,6 @@ impl Account {
         } else {
             0
         }
-    }
-
-    /// Notes what was allowed.
-    fn allow(self, allowed: usize) -> Self {
-        let none_since = if allowed == 0 { self.none_since.or(Some(self.looked)) } else { None };
-        Self { none_since, ..self }
     }
 }
 

@@ -14,9 +14,9 @@
 //! | | `BroughtIn` | ready | |
 //! | the driver thread | a waker | chain | |
 //! | | a waker of a long task | shared yielded | regular |
-//! | another one | `Spawned` | injector | outside |
-//! | | `Woken` | channel | home |
-//! | | `Woken`, and the task is long | shared yielded | regular |
+//! | another one | a spawn | injector | outside |
+//! | | a waker | channel | home |
+//! | | a waker of a long task | shared yielded | regular |
 //!
 //! The *next slot*, and the deques of tasks that are *ready* or have *yielded*, are the thread's own. A
 //! *channel* and a *chain* lead to the task's *home*, the worker that ran it last. *Shared yielded* is the
@@ -28,13 +28,12 @@
 //!
 //! Four kinds of moves between queues do not go through `enqueue`. `steal_into` and `move_into` move a batch
 //! from queue to deque; the worker that calls them runs one of the tasks, and tells a peer of the others when
-//! they are queued. `send` moves a chain from the driver thread to a channel; each of its tasks came through
+//! they are queued. `flush` moves a chain from the driver thread to a channel; each of its tasks came through
 //! `enqueue` before. [`OwnQueues::put_next`] moves a displaced task from the next slot to the deque; the
 //! `enqueue` of the task that displaces it tells a peer. [`Shared::abandon`] moves what is in queues that are
 //! given up; its caller tells a worker.
 #![allow(unsafe_code)]
 
-use super::idle::Search;
 use super::shared::Shared;
 use super::slots::{Deques, Slot};
 use super::worker::Worker;
@@ -46,9 +45,8 @@ use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, thread_local};
 use crate::engine::task::JoinHandle;
 use crate::engine::task::cell::new_send_task;
-use crate::engine::task::header::{Hot, Schedule};
+use crate::engine::task::header::{Hot, Schedule, TaskHooks};
 use crate::engine::task::home::Home;
-use crate::engine::task::hooks::TaskHooks;
 use crate::engine::task::origin::Origin;
 use crossbeam_utils::CachePadded;
 use std::cell::{Cell, RefCell};
@@ -63,7 +61,10 @@ pub(super) enum Pusher<O, C> {
     Worker(O, Reason),
     /// The driver thread while it calls wakers: one has made the task hot.
     DriverThread(C),
-    Other(OutsideReason),
+    /// Another thread: it has just made the task.
+    Spawner,
+    /// Another thread: a waker has made the task hot.
+    Waker,
 }
 
 /// Why a worker queues a task.
@@ -90,15 +91,6 @@ pub(super) enum Reason {
     /// It comes from another queue: the next slot, and others come first; a channel, which this worker
     /// empties; or a queue of a worker that is stuck.
     BroughtIn,
-}
-
-/// Why a thread queues a task that it does not run itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OutsideReason {
-    /// It has just been made.
-    Spawned,
-    /// A waker has made it hot.
-    Woken,
 }
 
 /// Where a task goes.
@@ -170,13 +162,11 @@ pub(super) fn place<O: Copy, C>(
             To::Any => (Queue::Injector, Notice::Outside),
             To::Regular => (Queue::SharedYielded, Notice::Regular),
         },
-        Pusher::Other(reason) => match reason {
-            OutsideReason::Spawned => (Queue::Injector, Notice::Outside),
-            OutsideReason::Woken => match to() {
-                To::Home(home) => (Queue::Channel(home), Notice::Home(home)),
-                To::Any => (Queue::Injector, Notice::Outside),
-                To::Regular => (Queue::SharedYielded, Notice::Regular),
-            },
+        Pusher::Spawner => (Queue::Injector, Notice::Outside),
+        Pusher::Waker => match to() {
+            To::Home(home) => (Queue::Channel(home), Notice::Home(home)),
+            To::Any => (Queue::Injector, Notice::Outside),
+            To::Regular => (Queue::SharedYielded, Notice::Regular),
         },
     }
 }
@@ -246,9 +236,15 @@ impl DriverThread {
         self.shared.enqueue(Pusher::DriverThread(&self.chains), task);
     }
 
-    /// Sends what was collected.
+    /// Sends the chains that the wakers of one round have made to the channels of their workers: one RMW and
+    /// at most one unpark per worker.
     pub(super) fn flush(&self) {
-        self.shared.send(&self.chains);
+        // Nothing is added meanwhile: all wakers of the round have been called.
+        for (home, chain) in self.chains.borrow_mut().drain(..) {
+            if self.shared.slots.get(home).channel.push_chain(chain) == Pushed::First {
+                self.shared.sent(home);
+            }
+        }
     }
 }
 
@@ -270,83 +266,26 @@ pub(super) struct OwnQueues {
 pub(super) struct WorkerFlags(Cell<u8>);
 
 /// The worker counts in the idle word as searching, and ends that when it finds a task.
-const SEARCHING: u8 = 1;
+pub(super) const SEARCHING: u8 = 1;
 /// It has found no task yet: with the first one the watchdog learns that this worker is at work.
-const NEW: u8 = 2;
+pub(super) const NEW: u8 = 2;
 /// The worker's probe is on: see probe.rs.
-const OBSERVED: u8 = 4;
+pub(super) const OBSERVED: u8 = 4;
 /// The worker times polls: see lengths.rs.
-const TIMED: u8 = 8;
+pub(super) const TIMED: u8 = 8;
 /// The worker has spawned or run a task of a class, or heard of one: see worker/classes.rs.
-const CLASSED: u8 = 16;
+pub(super) const CLASSED: u8 = 16;
 
 impl WorkerFlags {
-    /// Those of a worker that has found no task yet.
-    pub(super) fn new() -> Self {
-        Self(Cell::new(NEW))
-    }
-
+    /// Whether any of these bits is set.
     #[inline]
-    pub(super) fn is_any_set(&self) -> bool {
-        self.0.get() != 0
+    pub(super) fn has(&self, bits: u8) -> bool {
+        self.0.get() & bits != 0
     }
 
-    /// Whether the worker counts as searching.
+    /// Sets or clears this bit. Returns whether it was set before.
     #[inline]
-    pub(super) fn is_searching(&self) -> bool {
-        self.0.get() & SEARCHING != 0
-    }
-
-    #[inline]
-    pub(super) fn is_observed(&self) -> bool {
-        self.0.get() & OBSERVED != 0
-    }
-
-    #[inline]
-    pub(super) fn is_timed(&self) -> bool {
-        self.0.get() & TIMED != 0
-    }
-
-    #[inline]
-    pub(super) fn has_classes(&self) -> bool {
-        self.0.get() & CLASSED != 0
-    }
-
-    /// Whether some tasks may be long.
-    #[inline]
-    pub(super) fn knows_long_tasks(&self) -> bool {
-        self.0.get() & (TIMED | CLASSED) != 0
-    }
-
-    /// Whether a wake has more to do than to queue a task.
-    #[inline]
-    pub(super) fn notes_wakes(&self) -> bool {
-        self.0.get() & (OBSERVED | TIMED | CLASSED) != 0
-    }
-
-    pub(super) fn set_has_classes(&self) {
-        self.replace(CLASSED, true);
-    }
-
-    pub(super) fn set_timed(&self, is_timed: bool) {
-        self.replace(TIMED, is_timed);
-    }
-
-    /// Returns whether the worker counted as searching before.
-    pub(super) fn set_searching(&self, is_searching: bool) -> bool {
-        self.replace(SEARCHING, is_searching)
-    }
-
-    pub(super) fn set_observed(&self, is_observed: bool) {
-        self.replace(OBSERVED, is_observed);
-    }
-
-    /// Returns whether the worker was new; it is not any more.
-    pub(super) fn take_first_task(&self) -> bool {
-        self.replace(NEW, false)
-    }
-
-    fn replace(&self, bit: u8, is_set: bool) -> bool {
+    pub(super) fn set(&self, bit: u8, is_set: bool) -> bool {
         let before = self.0.get();
         self.0.set(if is_set { before | bit } else { before & !bit });
         before & bit != 0
@@ -358,7 +297,7 @@ impl OwnQueues {
     pub(super) fn new(shared: &Shared, index: usize) -> Self {
         let slot = shared.slots.share(index);
         let Deques { ready, yielded } = slot.take_deques();
-        let (pushed, flags) = (Cell::new(false), WorkerFlags::new());
+        let (pushed, flags) = (Cell::new(false), WorkerFlags(Cell::new(NEW)));
         Self { index, slot, ready, yielded, pushed, flags }
     }
 
@@ -380,21 +319,16 @@ impl OwnQueues {
     #[inline]
     pub(super) fn notify_of_more(&self, shared: &Shared) {
         // The cheapest question first: mostly there is no worker to wake.
-        if shared.idle.has_worker_to_wake() && !self.flags.is_searching() {
+        if shared.idle.has_worker_to_wake() && !self.flags.has(SEARCHING) {
             self.notify(shared, 1);
         }
     }
 
-    /// Wakes an idle peer if any task is runnable here. For a worker that has taken a task out of its queues
-    /// and runs it next.
-    pub(super) fn notify_of_any(&self, shared: &Shared) {
-        debug_assert!(!self.flags.is_searching(), "it has ended its search");
-        self.notify(shared, 0);
-    }
-
-    /// Wakes a peer if there are more tasks than this worker `keeps`.
+    /// Wakes an idle peer if more tasks are queued here than this worker `keeps` to itself. That is the one
+    /// that it runs next, or none if it has taken that one out of its queues.
     #[inline(never)]
-    fn notify(&self, shared: &Shared, keeps: usize) {
+    pub(super) fn notify(&self, shared: &Shared, keeps: usize) {
+        debug_assert!(!self.flags.has(SEARCHING), "it has ended its search");
         let ready = self.ready.len() + usize::from(!self.slot.next.is_empty());
         if ready > keeps {
             shared.wake_one(self.index);
@@ -432,11 +366,11 @@ impl Shared {
     /// Queues what was spawned on a thread that is no worker. A worker is awake to see it when this returns:
     /// a root future may block its thread next.
     pub(super) fn spawned_outside(&self, task: Hot) {
-        self.spawned_outside_as(task, OutsideReason::Spawned);
+        self.spawned_outside_as(task, Pusher::Spawner);
     }
 
     #[inline(always)]
-    pub(super) fn spawned_outside_as(&self, task: Hot, reason: OutsideReason) {
+    pub(super) fn spawned_outside_as(&self, task: Hot, by: Pusher<&OwnQueues, &Chains>) {
         // Ordering: Relaxed, the fence below publishes it.
         let number = self.foreign.spawned.fetch_add(1, Ordering::Relaxed) + 1;
         // Ordering: SeqCst fence, Dekker with `worker_ends`: here, count, fence, read `closed`; there, read
@@ -451,7 +385,7 @@ impl Shared {
             if number >= next || self.size.is_observed() {
                 self.report_spawn(&task, number);
             }
-            self.enqueue(Pusher::Other(reason), task);
+            self.enqueue(by, task);
         }
     }
 }
@@ -461,8 +395,8 @@ impl Shared {
 // before `spawn` returns.
 unsafe impl Schedule for Shared {
     #[inline]
-    fn task_hooks(&self) -> Option<&TaskHooks> {
-        self.task_hooks.get()
+    fn task_hooks(&self) -> Option<&dyn TaskHooks> {
+        self.task_hooks.get().map(|hooks| &**hooks)
     }
 
     fn schedule_here(address: *const Self, task: Hot) -> Result<(), Hot> {
@@ -481,7 +415,7 @@ unsafe impl Schedule for Shared {
 
     fn schedule_from_anywhere(self: Arc<Self>, task: Hot) {
         self.report_outside(&task);
-        self.enqueue(Pusher::Other(OutsideReason::Woken), task);
+        self.enqueue(Pusher::Waker, task);
     }
 }
 
@@ -555,24 +489,6 @@ impl Shared {
         home.worker().filter(|&home| home < self.slots.workers()).map_or(To::Any, To::Home)
     }
 
-    /// Sends the chains that one round of the driver made ready to the channels of their workers: one RMW
-    /// and at most one unpark per worker.
-    pub(super) fn send(&self, chains: &Chains) {
-        // Taken out, so that nothing is borrowed while other threads are woken.
-        let mut sent = chains.take();
-        for (home, chain) in sent.drain(..) {
-            if self.slots.get(home).channel.push_chain(chain) == Pushed::First {
-                self.sent(home);
-            }
-        }
-        // Its memory goes back for the next round, in front of what came meanwhile.
-        let late = chains.replace(sent);
-        if !late.is_empty() {
-            chains.borrow_mut().extend(late);
-            self.send(chains);
-        }
-    }
-
     /// After the push that made `home`'s channel non-empty: makes sure that a worker is awake to take it.
     fn sent(&self, home: usize) {
         // Ordering: as in `raise_shared_flag`; also against the slot's retirement, which clears
@@ -581,7 +497,7 @@ impl Shared {
         if !self.slots.get(home).is_active() {
             // No worker empties it any more.
             self.tell(self.abandon(self.slots.get(home).channel.take_all(), iter::empty()));
-        } else if self.idle.claim(home) == Search::Begins {
+        } else if self.idle.claim(home) {
             self.unpark(home);
         } else {
             // The home worker is awake, perhaps for long: an idle one, if any, may take the channel.
@@ -677,7 +593,7 @@ impl Shared {
     /// Wakes each worker that sleeps, though there may be nothing for it to do.
     pub(crate) fn wake_sleeping(&self) {
         for worker in 0..self.slots.workers() {
-            if self.idle.claim(worker) == Search::Begins {
+            if self.idle.claim(worker) {
                 self.unpark(worker);
             }
         }

@@ -51,7 +51,6 @@ use super::enqueue::{Role, play, with_role};
 use super::probe::TaskEvent;
 use super::shared::Shared;
 use super::slots::Slot;
-use super::watchdog::needs_replacement;
 use super::worker::Worker;
 use crate::engine::driver::Driver;
 use crate::engine::slice::Slices;
@@ -240,11 +239,12 @@ impl Shared {
         // The watchdog uses `try_lock`; here the thread may wait: its holder may be starting a spare for
         // another. Of the program's code only the function that names threads runs under this lock, and its
         // documentation says that it must not wait.
-        let threads = self.threads.lock();
+        let threads = self.threads.list.lock();
         let staying = self.size.staying();
         let blocked = |&index: &usize| self.slots.get(index).is_blocked_in_place();
-        let blocked = (0..staying).filter(blocked).count();
-        if needs_replacement(self.size.regular(), staying, blocked, self.idle.parked()) {
+        let at_work = staying - (0..staying).filter(blocked).count();
+        // No worker is parked now either, and fewer are at work than there should be.
+        if self.idle.parked() == 0 && at_work < self.size.regular() {
             // Without a thread the function runs all the same; the watchdog tries again.
             let _ = self.add_spare(threads);
         }

@@ -12,11 +12,12 @@
 //!
 //! | event | parked bit | searching | by | answer |
 //! |---|---|---|---|---|
-//! | `announce_park` | 0 → 1 | −1 if it was searching | the worker | [`LastLook`] |
-//! | `pick`, `claim` | 1 → 0 | +1 | a thread that has work for it | the worker, [`Search`] |
-//! | `unpark_self` | 1 → 0 if still 1 | – | the worker, at the end of each park | [`Unparked`] |
-//! | `start_search` | – | 0 → 1 | the worker | [`Search`] |
-//! | `stop_search` | – | −1 | the worker, which has found work | [`AfterSearch`] |
+//! | `announce_park` | 0 → 1 | −1 if it was searching | the worker | does it look everywhere? |
+//! | `pick` | 1 → 0 | +1 | a thread that has work for it | the worker |
+//! | `claim` | 1 → 0 | +1 | a thread that has work for it | was it parked? |
+//! | `unpark_self` | 1 → 0 if still 1 | – | the worker, at the end of each park | was it claimed? |
+//! | `start_search` | – | 0 → 1 | the worker | does it search? |
+//! | `stop_search` | – | −1 | the worker, which has found work | was it the last searcher? |
 //!
 //! Why no wake is lost although a push wakes no worker while one searches: see scheduler.rs. Models of the
 //! rows: `idle/loom.rs`.
@@ -73,53 +74,6 @@ impl Word {
     }
 }
 
-/// Where a worker that parks looks once more before it sleeps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(crate) enum LastLook {
-    /// At the shared work alone. Another worker of the group searches, and will see everything else.
-    SharedWork,
-    /// At the other workers' queues too: no worker of the group searches any more.
-    Everywhere,
-}
-
-/// The reason for which a worker's park has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(crate) enum Unparked {
-    /// An event, a look that found work, or an unpark without a claim: to leave, or to look at a flag. The
-    /// worker does not count as searching.
-    BySelf,
-    /// Another thread has claimed it, and it counts as searching.
-    Claimed,
-}
-
-/// The duty of a worker that has found work, and searches no more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(crate) enum AfterSearch {
-    /// Nothing: another worker of the group searches.
-    Nothing,
-    /// Wake a successor if there may be more: no worker of the group searches any more.
-    PassOn,
-}
-
-/// Whether a worker counts as searching from now on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(crate) enum Search {
-    /// It does. If another thread has claimed it, that one unparks it.
-    Begins,
-    /// A worker of the group searches already; or the one that was to be claimed is awake.
-    Refused,
-}
-
-impl Search {
-    fn of<T>(change: Option<T>) -> Self {
-        if change.is_some() { Search::Begins } else { Search::Refused }
-    }
-}
-
 #[derive(Debug)]
 pub(crate) struct Idle {
     first: CachePadded<First>,
@@ -159,14 +113,6 @@ impl Idle {
         }
     }
 
-    fn words(&self) -> impl Iterator<Item = Word> {
-        let others = self.others().iter().map(|word| &**word);
-        let words = std::iter::once(&self.first.word).chain(others);
-        // Ordering: Relaxed. The partners are the RMWs on the word, in `change`, `announce_park` and
-        // `stop_search`. The caller takes the answer as a hint, or has executed a fence before.
-        words.map(|word| Word(word.load(Ordering::Relaxed)))
-    }
-
     fn group(&self, worker: usize) -> (&AtomicU64, usize) {
         (self.word(worker / GROUP), worker % GROUP)
     }
@@ -190,7 +136,7 @@ impl Idle {
     /// be cheap.
     #[inline]
     pub(crate) fn has_worker_to_wake(&self) -> bool {
-        // Ordering: Relaxed, as the load in `change`. Not over `words`, whose chain costs more.
+        // Ordering: Relaxed, as the load in `change`. Not over a chain as in `parked`, which costs more.
         let has = |group: &AtomicU64| Word(group.load(Ordering::Relaxed)).has_worker_to_wake();
         let any_other = || self.others().iter().any(|group| has(group));
         // Asked first, because there mostly are none: then the slice needs no check of its bounds.
@@ -198,10 +144,12 @@ impl Idle {
         has(&self.first.word) || (others != 0 && any_other())
     }
 
-    /// Claims this very worker if it is parked. The caller unparks it.
-    pub(crate) fn claim(&self, worker: usize) -> Search {
+    /// Claims this very worker if it is parked. Returns whether it was: then it counts as searching from now
+    /// on, and the caller unparks it.
+    #[must_use = "the claimed worker has to be unparked"]
+    pub(crate) fn claim(&self, worker: usize) -> bool {
         let (group, bit) = self.group(worker);
-        Search::of(self.change(group, |word| word.claim(bit).map(|next| ((), next))))
+        self.change(group, |word| word.claim(bit).map(|next| ((), next))).is_some()
     }
 
     fn change<T>(
@@ -225,12 +173,15 @@ impl Idle {
         }
     }
 
-    /// Announces that the worker is about to park. If no worker of its group searches now, it must
-    /// look everywhere: either it was the last searcher and pushes relied on it, or the searcher that kept it
-    /// from searching has ended without finding it parked.
+    /// Announces that the worker is about to park. Returns whether it must look everywhere before it sleeps,
+    /// at the other workers' queues too. So it must if no worker of its group searches now: either it was the
+    /// last searcher and pushes relied on it, or the searcher that kept it from searching has ended without
+    /// finding it parked. Otherwise it looks at the shared work alone. Another worker of the group searches,
+    /// and will see everything else.
     ///
     /// The caller executes a SeqCst fence next, then looks, then sleeps.
-    pub(crate) fn announce_park(&self, worker: usize, searching: bool) -> LastLook {
+    #[must_use = "the worker may be the only one that looks everywhere"]
+    pub(crate) fn announce_park(&self, worker: usize, searching: bool) -> bool {
         // Asked first: each push reads the line. Ordering: Relaxed for both, see `others`.
         if self.first.others.load(Ordering::Relaxed) < worker / GROUP {
             self.first.others.fetch_max(worker / GROUP, Ordering::Relaxed);
@@ -240,51 +191,51 @@ impl Idle {
         // Ordering: AcqRel as in `change`. (Wrapping: for a searcher the delta is negative; fetch_add wraps.)
         let before = Word(group.fetch_add(delta, Ordering::AcqRel));
         debug_assert_eq!(before.parked() & (1 << bit), 0, "a worker parks once");
-        if before.searching() == u32::from(searching) {
-            LastLook::Everywhere
-        } else {
-            LastLook::SharedWork
-        }
+        before.searching() == u32::from(searching)
     }
 
-    /// Ends the worker's park from its own side.
-    pub(crate) fn unpark_self(&self, worker: usize) -> Unparked {
+    /// Ends the worker's park from its own side. Returns whether another thread has claimed it: then it
+    /// counts as searching. It does not if the park has ended by an event, by a look that found work, or by
+    /// an unpark without a claim: to leave, or to look at a flag.
+    #[must_use = "a worker that counts as searching keeps others from searching"]
+    pub(crate) fn unpark_self(&self, worker: usize) -> bool {
         let (group, bit) = self.group(worker);
         // Ordering: AcqRel as in `change`: Acquire pairs with the claimer's Release.
-        if Word(group.fetch_and(!(1 << bit), Ordering::AcqRel)).parked() & (1 << bit) != 0 {
-            Unparked::BySelf
-        } else {
-            Unparked::Claimed
-        }
+        Word(group.fetch_and(!(1 << bit), Ordering::AcqRel)).parked() & (1 << bit) == 0
     }
 
-    /// Becomes the group's searcher, if there is none.
-    pub(crate) fn start_search(&self, worker: usize) -> Search {
+    /// Becomes the group's searcher, if there is none. Returns whether it has: otherwise a worker of the
+    /// group searches already.
+    #[must_use = "a worker that counts as searching keeps others from searching"]
+    pub(crate) fn start_search(&self, worker: usize) -> bool {
         let (group, _) = self.group(worker);
-        Search::of(self.change(group, |word| {
-            (word.searching() == 0).then_some(((), Word(word.0 + SEARCHING_ONE)))
-        }))
+        let start =
+            |word: Word| (word.searching() == 0).then_some(((), Word(word.0 + SEARCHING_ONE)));
+        self.change(group, start).is_some()
     }
 
-    /// The worker has found work.
-    pub(crate) fn stop_search(&self, worker: usize) -> AfterSearch {
+    /// The worker has found work, and searches no more. Returns whether no worker of the group searches any
+    /// more: then it wakes a successor if there may be more.
+    #[must_use = "the last searcher wakes a successor"]
+    pub(crate) fn stop_search(&self, worker: usize) -> bool {
         let (group, _) = self.group(worker);
         // Ordering: AcqRel as in `change`.
-        if Word(group.fetch_sub(SEARCHING_ONE, Ordering::AcqRel)).searching() == 1 {
-            AfterSearch::PassOn
-        } else {
-            AfterSearch::Nothing
-        }
+        Word(group.fetch_sub(SEARCHING_ONE, Ordering::AcqRel)).searching() == 1
     }
 
     /// How many workers are parked.
     pub(crate) fn parked(&self) -> usize {
-        self.words().map(|word| word.parked().count_ones() as usize).sum()
+        let others = self.others().iter().map(|word| &**word);
+        let words = std::iter::once(&self.first.word).chain(others);
+        // Ordering: Relaxed. The partners are the RMWs on the word, in `change`, `announce_park` and
+        // `stop_search`. The caller takes the answer as a hint, or has executed a fence before.
+        let parked = words.map(|word| Word(word.load(Ordering::Relaxed)).parked());
+        parked.map(|bits| bits.count_ones() as usize).sum()
     }
 
     pub(crate) fn is_parked(&self, worker: usize) -> bool {
         let (group, bit) = self.group(worker);
-        // Ordering: Relaxed, as in `words`.
+        // Ordering: Relaxed, as in `parked`.
         Word(group.load(Ordering::Relaxed)).parked() & (1 << bit) != 0
     }
 }
@@ -299,53 +250,49 @@ mod tests {
     fn one_searcher_at_a_time_and_low_indices_first() {
         let idle = Idle::new(4);
         for worker in [3, 1, 2] {
-            assert_eq!(
-                idle.announce_park(worker, false),
-                LastLook::Everywhere,
-                "no worker searches"
-            );
+            assert!(idle.announce_park(worker, false), "no worker searches");
         }
         assert_eq!(idle.parked(), 3);
         assert_eq!(idle.pick(0, Some(1), usize::MAX), Some(2), "the one in the seat comes last");
         assert_eq!(idle.pick(0, None, usize::MAX), None, "the woken worker searches already");
-        assert_eq!(idle.stop_search(2), AfterSearch::PassOn, "it was the last searcher");
+        assert!(idle.stop_search(2), "it was the last searcher");
         assert_eq!(idle.pick(0, Some(1), usize::MAX), Some(3));
-        assert_eq!(idle.stop_search(3), AfterSearch::PassOn);
+        assert!(idle.stop_search(3));
         assert_eq!(
             idle.pick(0, Some(1), usize::MAX),
             Some(1),
             "better the one in the seat than none"
         );
-        assert_eq!(idle.stop_search(1), AfterSearch::PassOn);
+        assert!(idle.stop_search(1));
         assert_eq!(idle.pick(0, None, usize::MAX), None, "no worker is parked");
     }
 
     #[test]
     fn the_last_searcher_is_told_so_when_it_parks() {
         let idle = Idle::new(2);
-        assert_eq!(idle.start_search(0), Search::Begins);
-        assert_eq!(idle.start_search(1), Search::Refused, "one searcher at a time");
-        assert_eq!(idle.announce_park(1, false), LastLook::SharedWork);
-        assert_eq!(idle.announce_park(0, true), LastLook::Everywhere);
+        assert!(idle.start_search(0));
+        assert!(!idle.start_search(1), "one searcher at a time");
+        assert!(!idle.announce_park(1, false));
+        assert!(idle.announce_park(0, true));
         assert_eq!(idle.parked(), 2);
-        assert_eq!([(); 2].map(|()| idle.claim(0)), [Search::Begins, Search::Refused]);
-        assert_eq!(idle.unpark_self(0), Unparked::Claimed, "it searches");
-        assert_eq!(idle.unpark_self(1), Unparked::BySelf, "it does not");
-        assert_eq!(idle.stop_search(0), AfterSearch::PassOn);
+        assert_eq!([(); 2].map(|()| idle.claim(0)), [true, false]);
+        assert!(idle.unpark_self(0), "it searches");
+        assert!(!idle.unpark_self(1), "it does not");
+        assert!(idle.stop_search(0));
     }
 
     #[test]
     fn a_refused_searcher_is_told_when_it_parks_after_the_searcher_has_gone() {
         let idle = Idle::new(2);
-        assert_eq!(idle.start_search(0), Search::Begins);
-        assert_eq!(idle.start_search(1), Search::Refused);
-        assert_eq!(idle.stop_search(0), AfterSearch::PassOn, "it looks for a successor");
+        assert!(idle.start_search(0));
+        assert!(!idle.start_search(1));
+        assert!(idle.stop_search(0), "it looks for a successor");
         assert_eq!(
             idle.pick(0, None, usize::MAX),
             None,
             "and finds none: the other one is not parked yet"
         );
-        assert_eq!(idle.announce_park(1, false), LastLook::Everywhere, "so that one looks itself");
+        assert!(idle.announce_park(1, false), "so that one looks itself");
     }
 
     /// There is room for many, and words in which none has parked are not looked at.
@@ -353,12 +300,12 @@ mod tests {
     fn words_are_looked_at_from_their_first_use_on() {
         let idle = Idle::new(1_000);
         assert_eq!((idle.others.len(), idle.others().len()), (20, 0));
-        assert_eq!(idle.announce_park(10, false), LastLook::Everywhere);
+        assert!(idle.announce_park(10, false));
         assert_eq!(idle.others().len(), 0);
-        assert_eq!(idle.announce_park(100, false), LastLook::Everywhere);
+        assert!(idle.announce_park(100, false));
         assert_eq!((idle.others().len(), idle.parked()), (2, 2));
         assert_eq!(idle.pick(900, None, usize::MAX), Some(10), "the search begins elsewhere");
-        assert_eq!(idle.announce_park(60, false), LastLook::Everywhere);
+        assert!(idle.announce_park(60, false));
         assert_eq!((idle.others().len(), idle.has_worker_to_wake()), (2, true));
     }
 
@@ -366,11 +313,7 @@ mod tests {
     fn workers_beyond_one_word_are_found_in_their_own_group_first() {
         let idle = Idle::new(100);
         for worker in [5, 60, 99] {
-            assert_eq!(
-                idle.announce_park(worker, false),
-                LastLook::Everywhere,
-                "no worker searches"
-            );
+            assert!(idle.announce_park(worker, false), "no worker searches");
         }
         assert_eq!(
             idle.pick(65, Some(60), usize::MAX),

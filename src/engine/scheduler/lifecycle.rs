@@ -88,12 +88,11 @@
 
 use super::enqueue::{Notice, Role, play};
 use super::shared::Shared;
-use super::slots::SleepHooks;
-use super::threads::{ThreadConfig, ThreadList, ThreadSetup, join};
+use super::slots::{NO_THREAD, RESTING_THREAD, SleepHooks, thread_number};
+use super::threads::{ThreadList, ThreadSetup};
 use super::watchdog;
 use super::worker::Worker;
 use crate::engine::abort::AbortOnUnwind;
-use crate::engine::blocking::AroundThread;
 use crate::engine::ended::ended;
 use crate::engine::park::Parker;
 use crate::engine::recycler;
@@ -123,7 +122,7 @@ impl Shared {
     /// Starts the driver thread, unless it is there or the runtime is closed.
     #[cold]
     pub(crate) fn start_watchdog(self: &Arc<Self>) -> io::Result<()> {
-        let mut threads = self.threads.lock();
+        let mut threads = self.threads.list.lock();
         if self.shutdown.is_closed() {
             return Ok(());
         }
@@ -143,7 +142,7 @@ impl Shared {
     /// For the watchdog, which orders it when no worker does that; itself it has to fetch events, for which
     /// the polls that are not over, and destructors, may wait.
     pub(super) fn start_drainer(self: &Arc<Self>) {
-        let Some(mut threads) = self.threads.try_lock() else {
+        let Some(mut threads) = self.threads.list.try_lock() else {
             return;
         };
         let is_left_over = || !*self.shutdown.moved_to_injector.lock() || self.has_work();
@@ -154,7 +153,7 @@ impl Shared {
         self.add_awake();
         let life = |shared: &Arc<Self>| {
             play(&Role::Drainer, || shared.drain(Some(&shared.shutdown.drainer)));
-            shared.threads.lock().drains = false;
+            shared.threads.list.lock().drains = false;
             shared.remove_awake();
         };
         match self.start_aside(&mut threads, setup, "drainer", life) {
@@ -197,17 +196,12 @@ impl Shared {
     }
 
     /// Makes the number of workers `count`: starts missing ones and asks surplus ones to leave.
-    pub(crate) fn resize(
-        self: &Arc<Self>,
-        count: usize,
-        config: &ThreadConfig,
-        around: &AroundThread,
-    ) -> io::Result<()> {
-        let threads = self.threads.lock();
+    pub(crate) fn resize(self: &Arc<Self>, count: usize) -> io::Result<()> {
+        let threads = self.threads.list.lock();
         if self.shutdown.is_closed() {
             return Err(ended("the runtime has been shut down"));
         }
-        self.resize_locked(threads, count, config, around)
+        self.resize_locked(threads, count)
     }
 
     /// As [`Shared::resize`], of a runtime that is open, with the lock held.
@@ -215,14 +209,12 @@ impl Shared {
         self: &Arc<Self>,
         mut threads: MutexGuard<'_, ThreadList>,
         count: usize,
-        config: &ThreadConfig,
-        around: &AroundThread,
     ) -> io::Result<()> {
         let (before, stayed) = (self.size.regular(), self.size.staying());
         // Spares count as regular from here on, or leave.
         self.size.set_regular(count);
         let failed = (0..count).find_map(|index| {
-            let error = self.occupy(&mut threads, index, config, around).err()?;
+            let error = self.occupy(&mut threads, index).err()?;
             // Keep what runs; the caller learns that there are fewer than asked for.
             self.size.set_regular(before.max(index));
             Some(error)
@@ -236,12 +228,12 @@ impl Shared {
     /// starts or ends some. `is_wanted` is asked under the lock, so that a call of `resize` that comes later
     /// has the last word.
     pub(crate) fn try_resize(self: &Arc<Self>, count: usize, is_wanted: impl FnOnce() -> bool) {
-        let Some((threads, setup)) = self.threads.try_lock().zip(self.threads.setup.get()) else {
+        let Some(threads) = self.threads.list.try_lock() else {
             return;
         };
         if !self.shutdown.is_closed() && is_wanted() {
             // Without a thread to spare there are fewer of them, and the next attempt is made later.
-            let _ = self.resize_locked(threads, count, &setup.config, &setup.around);
+            let _ = self.resize_locked(threads, count);
         }
     }
 
@@ -258,8 +250,6 @@ impl Shared {
         self: &Arc<Self>,
         threads: &mut ThreadList,
         index: usize,
-        config: &ThreadConfig,
-        around: &AroundThread,
     ) -> io::Result<()> {
         if !threads.is_vacant(index) {
             return Ok(());
@@ -273,22 +263,18 @@ impl Shared {
         threads.make_room(index);
         // The slot is made while the runtime is open: its registry is there when the end closes all of them.
         let _ = self.slots.get(index);
-        threads.workers[index] = Some(self.start_worker(index, config, around)?);
+        threads.workers[index] = Some(self.start_worker(index)?);
         threads.occupied[index] = true;
         Ok(())
     }
 
-    fn start_worker(
-        self: &Arc<Self>,
-        index: usize,
-        config: &ThreadConfig,
-        around: &AroundThread,
-    ) -> io::Result<JoinHandle<()>> {
-        let (shared, around) = (self.clone(), around.clone());
+    fn start_worker(self: &Arc<Self>, index: usize) -> io::Result<JoinHandle<()>> {
+        let setup = self.threads.setup.get().expect("set before the first thread starts");
+        let (shared, around) = (self.clone(), setup.around.clone());
         self.threads.begins();
         self.size.count_in();
         self.add_awake();
-        let started = config.spawn(&index.to_string(), move || {
+        let started = setup.config.spawn(&index.to_string(), move || {
             // A panic of the runtime's own code would leave queues without an owner. Panics of tasks are
             // caught in the task's cell.
             let abort = AbortOnUnwind;
@@ -309,7 +295,7 @@ impl Shared {
     /// Whether the calling thread is a worker or the driver thread; also in the destructors of its
     /// thread-locals, where it does not know itself any more.
     pub(crate) fn is_own_thread(&self) -> bool {
-        let (threads, current) = (self.threads.lock(), thread::current().id());
+        let (threads, current) = (self.threads.list.lock(), thread::current().id());
         let all =
             threads.workers.iter().flatten().chain(&threads.drainers).chain(&threads.watchdog);
         all.into_iter().any(|thread| thread.thread().id() == current)
@@ -318,7 +304,7 @@ impl Shared {
     /// Begins the end: no task starts any more.
     pub(crate) fn close(self: &Arc<Self>) {
         // Under the lock: no worker starts afterwards.
-        let mut threads = self.threads.lock();
+        let mut threads = self.threads.list.lock();
         let was_open = !self.shutdown.is_closed();
         // Counted under the lock as long as the runtime is open. No worker was ever started, or all have
         // left.
@@ -354,17 +340,19 @@ impl Shared {
     /// `deadline` at the latest. `false`: the deadline came first. For foreign threads only.
     pub(crate) fn wait_for_workers(&self, deadline: Option<Instant>) -> bool {
         let ended = self.threads.wait_until(deadline, |working| working == 0);
-        let workers = self.threads.lock().take_workers();
+        let workers = self.threads.list.lock().take_workers();
         if ended {
-            join(workers);
+            // No task's panic ends a thread, and a panic of the runtime's own code aborts the process.
+            workers.for_each(|thread| drop(thread.join()));
         }
         ended
     }
 
     /// Joins the driver thread, which is in its last steps. For foreign threads only.
     pub(crate) fn join_watchdog(&self) {
-        let watchdog = self.threads.lock().watchdog.take();
-        join(watchdog);
+        let watchdog = self.threads.list.lock().watchdog.take();
+        // As in `wait_for_workers`, the result says nothing.
+        watchdog.into_iter().for_each(|thread| drop(thread.join()));
     }
 
     /// One pass over everything that may hold a task: cancels what it finds. `true`: it found something.
@@ -417,7 +405,7 @@ impl Shared {
         if self.size.count_out() {
             self.drain_to_the_end(running);
         }
-        self.slots.get(index).forget_thread();
+        self.slots.get(index).set_thread(NO_THREAD);
     }
 
     fn drain_to_the_end(&self, running: Option<&Running>) {
@@ -450,7 +438,7 @@ impl Shared {
     /// Starts one spare worker, unless there may be none more, or another thread is starting or ending some
     /// at the moment; the next look will see what came of it.
     pub(super) fn start_spare(self: &Arc<Self>) -> io::Result<()> {
-        self.threads.try_lock().map_or(Ok(()), |threads| self.add_spare(threads))
+        self.threads.list.try_lock().map_or(Ok(()), |threads| self.add_spare(threads))
     }
 
     /// As [`Shared::start_spare`], with the lock held.
@@ -468,7 +456,7 @@ impl Shared {
             return Ok(());
         };
         self.size.set_staying(index + 1);
-        let started = self.occupy(&mut threads, index, &setup.config, &setup.around);
+        let started = self.occupy(&mut threads, index);
         if started.is_err() {
             self.size.set_staying(staying);
         }
@@ -480,7 +468,7 @@ impl Shared {
 
     /// Asks all workers but the first `needed` and the regular ones to leave. Their threads rest then.
     pub(super) fn retire_spares(&self, needed: usize) {
-        let Some(threads) = self.threads.try_lock() else {
+        let Some(threads) = self.threads.list.try_lock() else {
             return;
         };
         if self.shutdown.is_closed() {
@@ -502,7 +490,7 @@ impl Shared {
 /// A worker thread's whole life.
 fn worker_thread(shared: &Arc<Shared>, index: usize) {
     loop {
-        shared.slots.get(index).note_thread();
+        shared.slots.get(index).set_thread(thread_number());
         let worker = Worker::new(shared.clone(), index);
         shared.slots.get(index).activate(worker.parker().unparker());
         shared.slots.raise(index);
@@ -534,7 +522,7 @@ fn work_until_surplus(shared: &Arc<Shared>, worker: &Worker, index: usize) -> Co
 /// The thread of a surplus worker rests, if the worker still is one: it may have been asked to stay, or the
 /// runtime closed, in between. Returns when the thread is to work again, or, `Break`, to end.
 fn rest(shared: &Arc<Shared>, index: usize, parker: &Parker) -> ControlFlow<()> {
-    let mut threads = shared.threads.lock();
+    let mut threads = shared.threads.list.lock();
     if shared.shutdown.is_closed() {
         drop(threads);
         // In the role of one that drains: a destructor that would block the thread is refused, as it is by
@@ -549,7 +537,7 @@ fn rest(shared: &Arc<Shared>, index: usize, parker: &Parker) -> ControlFlow<()> 
     // The worker has given up its queues, and empties its channel no more: a thread that queues a task there
     // from now on moves it on.
     shared.slots.lower(threads.occupied_slots());
-    shared.slots.get(index).note_rest();
+    shared.slots.get(index).set_thread(RESTING_THREAD);
     // The runtime is open: if it was the last one, there is nothing to drain.
     let _ = shared.size.count_out();
     drop(threads);
@@ -567,13 +555,13 @@ fn rest_until_called(shared: &Shared, index: usize, parker: &Parker) -> ControlF
         shared.remove_awake();
         parker.park();
         shared.add_awake();
-        let threads = shared.threads.lock();
+        let threads = shared.threads.list.lock();
         // Asked first: once it is called back it counts as alive, so that the end waits for its part.
         if threads.occupied[index] {
             return ControlFlow::Continue(());
         }
         if shared.shutdown.is_closed() {
-            shared.slots.get(index).forget_thread();
+            shared.slots.get(index).set_thread(NO_THREAD);
             return ControlFlow::Break(());
         }
     }

@@ -1,7 +1,7 @@
 //! Models of "no wake is lost" (scheduler.rs): the production idle word, park word and wake channel,
 //! with workers whose loops are cut down to the steps of the proof.
 
-use super::idle::{AfterSearch, Idle, LastLook, Search, Unparked};
+use super::idle::Idle;
 use super::shared::Shared;
 use super::worker::Worker;
 use crate::engine::driver::Driver;
@@ -167,7 +167,7 @@ impl House {
     fn send(&self) {
         if self.channel.push(Box::new(Item { link: Link::new() })) == Pushed::First {
             fence(Ordering::SeqCst);
-            if self.idle.claim(0) == Search::Begins {
+            if self.idle.claim(0) {
                 self.unpark(0);
             } else {
                 self.wake_one();
@@ -195,11 +195,12 @@ impl House {
         while !self.is_done() {
             let mut taken = self.take();
             if taken == 0 && !searching {
-                searching = self.idle.start_search(index) == Search::Begins;
+                searching = self.idle.start_search(index);
                 taken = if searching { self.take() } else { 0 };
             }
             if taken == 0 {
-                let look = self.idle.announce_park(index, std::mem::take(&mut searching));
+                let looks_everywhere =
+                    self.idle.announce_park(index, std::mem::take(&mut searching));
                 fence(Ordering::SeqCst);
                 // One queue stands for "own and injected" and for "everywhere": a worker that was not
                 // the last searcher looks there too, as `last_look` does.
@@ -207,8 +208,8 @@ impl House {
                 if taken == 0 && !self.is_done() {
                     parker.park();
                 }
-                searching = self.idle.unpark_self(index) == Unparked::Claimed;
-                if look == LastLook::Everywhere && taken != 0 {
+                searching = self.idle.unpark_self(index);
+                if looks_everywhere && taken != 0 {
                     self.end_search(index, &mut searching);
                     self.pass_on();
                 }
@@ -221,7 +222,7 @@ impl House {
     }
 
     fn end_search(&self, index: usize, searching: &mut bool) {
-        if std::mem::take(searching) && self.idle.stop_search(index) == AfterSearch::PassOn {
+        if std::mem::take(searching) && self.idle.stop_search(index) {
             self.pass_on();
         }
     }

@@ -4,7 +4,7 @@
 //! tasks, on which more depends, are in `shared`.
 
 use super::shared::Shared;
-use super::slots::{Slot, WorkerCounts};
+use super::slots::{NO_THREAD, RESTING_THREAD, Slot, UNKNOWN_THREAD, WorkerCounts};
 use crate::engine::queue::local::Stealer;
 use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::task::registry::ListEntry;
@@ -45,13 +45,15 @@ impl Shared {
     /// [`Shared::has_moved`].
     pub(crate) fn worker_entry(&self, worker: usize) -> WorkerEntry {
         let slot = self.slots.get(worker);
+        let (position, thread) = (slot.position(), slot.thread());
+        let has_thread = thread != NO_THREAD && thread != RESTING_THREAD;
         WorkerEntry {
-            position: slot.position(),
+            position,
             polls: slot.running.polls(),
             task: slot.running.read(),
-            thread: slot.thread(),
-            has_thread: slot.has_thread(),
-            rests: slot.rests(),
+            thread: (has_thread && thread != UNKNOWN_THREAD).then_some(thread),
+            has_thread,
+            rests: thread == RESTING_THREAD,
             is_parked: self.idle.is_parked(worker),
             is_blocked_in_place: slot.is_blocked_in_place(),
         }
@@ -70,7 +72,7 @@ impl Shared {
     /// meanwhile. A thread that was started before may reach its slot at any time. A worker that reports a
     /// step sees what `begin` has written.
     pub(crate) fn begin_observation<R>(&self, begin: impl FnOnce(usize) -> R) -> Option<R> {
-        let _threads = self.threads.lock();
+        let _threads = self.threads.list.lock();
         if self.shutdown.is_closed() {
             return None;
         }
@@ -81,7 +83,7 @@ impl Shared {
 
     /// Calls `end`. If it returns `true`, workers do not report their steps any more.
     pub(crate) fn end_observation(&self, end: impl FnOnce() -> bool) {
-        let _threads = self.threads.lock();
+        let _threads = self.threads.list.lock();
         if end() {
             self.size.set_observed(false);
         }
@@ -184,6 +186,7 @@ impl WorkerEntry {
 mod tests {
     use super::*;
     use crate::engine::driver::Driver;
+    use crate::engine::scheduler::thread_number;
     use crate::engine::task::TaskId;
     use std::panic::Location;
 
@@ -194,7 +197,7 @@ mod tests {
         let slot = shared.slots.get(0);
         let entry = || shared.worker_entries().next().unwrap().1;
         assert!(!entry().has_thread);
-        slot.note_thread();
+        slot.set_thread(thread_number());
         let task = RunningTask::new(TaskId::next(), Location::caller());
         slot.running.begin(task);
         let during = entry();
@@ -204,7 +207,7 @@ mod tests {
         let after = entry();
         assert!(!after.is_in_poll() && after.task.is_none());
         assert!(shared.has_moved(0, &during) && !shared.has_moved(0, &after));
-        slot.forget_thread();
+        slot.set_thread(NO_THREAD);
         assert!(!entry().has_thread);
     }
 }

@@ -115,19 +115,10 @@ const fn nanoseconds(time: Duration) -> u32 {
     time.as_nanos() as u32
 }
 
-/// The step before a yielded task runs, when no task is ready.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Alone {
-    /// Nothing.
-    Run,
-    /// A poll of the driver, after which something may be ready.
-    PollDriver,
-}
-
 /// The numbers. Each is changed for itself, at its own moments.
 ///
 /// What is true between any two calls: without a pass there is room for [`INTAKE`] tasks.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Policy {
     /// Ticks until the next fair turn, or until the chosen tick.
     until_fair: Cell<u32>,
@@ -167,19 +158,13 @@ impl Policy {
     pub(super) fn new() -> Self {
         Self {
             until_fair: Cell::new(FAIR_INTERVAL),
-            after_chosen: Cell::new(0),
             counted_from: Cell::new(FAIR_INTERVAL),
-            next_polls: Cell::new(0),
             until_yielded: Cell::new(INTAKE),
             until_poll: Cell::new(YIELDS_ALONE),
-            pause: Cell::new(0),
             room: Cell::new(INTAKE),
-            pass: Cell::new(0),
             cost: Cell::new(nanoseconds(WANTED) / FAIR_INTERVAL),
-            calm: Cell::new(0),
-            is_timed: Cell::new(false),
             has_slept: Cell::new(true),
-            offered: Cell::new(None),
+            ..Self::default()
         }
     }
 }
@@ -309,13 +294,15 @@ impl Policy {
         self.until_poll.get() == 0
     }
 
-    /// A task that has yielded is to run, no other is ready, and the row is not over.
-    pub(super) fn yielded_alone(&self) -> Alone {
+    /// A task that has yielded is to run, no other is ready, and the row is not over. Returns whether the
+    /// driver is polled before, after which something may be ready.
+    #[must_use = "what an event has made ready may wait for the yielded task"]
+    pub(super) fn yielded_alone(&self) -> bool {
         // The ready deque has been looked at, and was empty.
         self.until_yielded.set(INTAKE);
         let until_poll = self.until_poll.get().saturating_sub(1);
         self.until_poll.set(until_poll);
-        if until_poll == 0 { Alone::PollDriver } else { Alone::Run }
+        until_poll == 0
     }
 
     /// The driver was polled, and nothing is ready. The look at the ready deque does not begin another row.

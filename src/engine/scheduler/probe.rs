@@ -29,7 +29,6 @@
 use super::brake::CpuBudget;
 use super::shared::Shared;
 use crate::engine::sync_shim::Arc;
-use crate::engine::task::followed::Delay;
 use crate::engine::task::header::FutureType;
 use crate::engine::task::{Polled, RunningTask, TaskId};
 use std::time::{Duration, Instant};
@@ -55,8 +54,10 @@ pub(crate) trait Probe: Send + Sync {
     ) -> (u64, Option<u64>);
 
     /// The watchdog has looked at all workers. It looks every 0.5 to 4 ms while a worker is busy, and less
-    /// often or not at all while none is.
-    fn looked(&self, scheduler: &Shared, now: Instant) -> AfterReport;
+    /// often or not at all while none is. Returns whether it may sleep, if there is nothing else to do. If
+    /// not, it looks again soon: the probe waits for the end of something.
+    #[must_use = "a watchdog that sleeps does not see the end that the probe waits for"]
+    fn looked(&self, scheduler: &Shared, now: Instant) -> bool;
 
     /// Asked at each look, before it: what limits the time that the runtime may use. Meanwhile the probe may
     /// change the number of workers. `None`: nothing.
@@ -65,16 +66,6 @@ pub(crate) trait Probe: Send + Sync {
     /// A poll of `worker`, of that task if it is known, has lasted for `time`. No regular worker is free, and
     /// tasks wait or there are spares. The watchdog calls this once for each poll.
     fn blocked(&self, scheduler: &Shared, worker: usize, task: Option<RunningTask>, time: Duration);
-}
-
-/// What the watchdog does after it has reported a look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(crate) enum AfterReport {
-    /// It sleeps, if there is nothing else to do.
-    MaySleep,
-    /// It looks again soon: the probe waits for the end of something.
-    LookAgain,
 }
 
 /// Observes one worker, on the worker's thread. `polls` is always the number of polls that have begun in the
@@ -115,9 +106,8 @@ pub(crate) trait WorkerProbe {
     /// task is to be followed to its next poll.
     fn poll_begins(&self, task: RunningTask, polls: u64) -> Option<u32>;
 
-    /// A poll begins of a task that is followed, after that delay if there was one. Returns whether the task
-    /// is followed on.
-    fn followed_poll_begins(&self, task: TaskId, delay: Option<Delay>) -> bool;
+    /// A poll begins of a task that is followed. Returns whether the task is followed on.
+    fn followed_poll_begins(&self, task: TaskId) -> bool;
 
     /// The poll of `task` has ended, and is among `polls`.
     fn poll_ends(&self, task: RunningTask, outcome: Polled, polls: u64);

@@ -12,9 +12,8 @@ use crate::engine::queue::local::Injector;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::current::Running;
-use crate::engine::task::header::{Completer, Hot, RegistryKey};
+use crate::engine::task::header::{Completer, Hot, RegistryKey, TaskHooks};
 use crate::engine::task::home::Home;
-use crate::engine::task::hooks::TaskHooks;
 use crossbeam_utils::CachePadded;
 use std::sync::OnceLock;
 
@@ -36,9 +35,9 @@ pub(crate) struct Shared {
     pub(super) watchdog: WatchdogFlags,
     pub(super) long_types: LongTypes,
     /// Tasks of a class have been spawned: see worker/classes.rs.
-    pub(super) has_classes: AtomicBool,
+    has_classes: AtomicBool,
     /// Set before the first task is spawned, or never.
-    pub(super) task_hooks: OnceLock<TaskHooks>,
+    pub(super) task_hooks: OnceLock<Box<dyn TaskHooks>>,
     /// Set before the first thread starts, or never.
     pub(super) quiescence: OnceLock<Quiescence>,
     pub(super) foreign: ForeignTasks,
@@ -64,26 +63,35 @@ impl Shared {
             task_hooks: OnceLock::new(),
             quiescence: OnceLock::new(),
             foreign: ForeignTasks::new(),
-            quiet: QuietWaiters::new(),
+            quiet: QuietWaiters { threads: Mutex::new(Vec::new()), count: AtomicUsize::new(0) },
             probe: OnceLock::new(),
             shutdown: Shutdown::new(),
         })
     }
 
     /// Says what is called for each task. Before the first is spawned.
-    pub(crate) fn set_task_hooks(&self, hooks: TaskHooks) {
+    pub(crate) fn set_task_hooks(&self, hooks: Box<dyn TaskHooks>) {
         assert!(self.task_hooks.set(hooks).is_ok(), "set once");
+    }
+
+    /// Whether tasks of a class have been spawned.
+    pub(super) fn has_classes(&self) -> bool {
+        // Ordering: Relaxed, a late answer puts a task into the wrong queue, and no task is lost.
+        self.has_classes.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn note_classes(&self) {
+        // Ordering: Relaxed, see `has_classes`. Mostly it is set, and a store would take the line from the
+        // workers that read it.
+        if !self.has_classes() {
+            self.has_classes.store(true, Ordering::Relaxed);
+        }
     }
 
     /// The most workers there may be, with spares.
     pub(super) fn most_workers(&self, setup: &ThreadSetup) -> usize {
         let replaced = if setup.replaces_blocked { self.size.blocked_in_place() } else { 0 };
         (self.size.regular() + setup.max_spares + replaced).min(self.slots.workers())
-    }
-
-    /// A worker has found nothing in the queues that all workers share.
-    pub(super) fn lower_shared_flag(&self) {
-        self.queues.lower_flag(|| self.queues.len() != 0);
     }
 
     /// Whether a thief would find a task that has been woken or spawned. For the moments when it matters: it
@@ -198,19 +206,38 @@ impl Shared {
 
     /// Blocks the calling thread until no task is alive, and each JoinHandle knows.
     pub(crate) fn wait_until_quiet(&self, parker: &Parker) {
-        self.quiet.wait(parker, || self.is_quiet());
+        // Ordering: Relaxed; the fence below makes it the waiter's half of a Dekker pair: announce, fence,
+        // count tasks and look at what each worker runs. The other half is a worker that parks: complete, say
+        // that no task runs here, fence, look for waiters and at what the other workers run. The last worker
+        // to do so sees that it is the last.
+        self.quiet.count.fetch_add(1, Ordering::Relaxed);
+        loop {
+            self.quiet.threads.lock().push(parker.unparker());
+            fence(Ordering::SeqCst);
+            if self.is_quiet() {
+                break;
+            }
+            parker.park();
+        }
+        let mut threads = self.quiet.threads.lock();
+        // Ordering: Relaxed, under the lock; a worker that still sees the old count only looks in vain.
+        if self.quiet.count.fetch_sub(1, Ordering::Relaxed) == 1 {
+            threads.clear();
+        }
     }
 
-    /// After a worker ran out of work, or a task ended elsewhere: tells the threads that wait for the last
-    /// task.
+    /// After a worker ran out of work, or a task ended elsewhere: wakes the threads that wait for the last
+    /// task, if there are some and it has ended.
     pub(super) fn check_quiet(&self) {
-        self.quiet.check(|| self.is_quiet());
-    }
-
-    /// Takes a task that completes out of the registry that it has entered.
-    #[inline]
-    pub(super) fn unregister(&self, key: RegistryKey) {
-        self.slots.get(usize::from(key.shard)).registry.remove(key.index);
+        // Ordering: Relaxed after the caller's SeqCst fence, see `wait_until_quiet`.
+        if self.quiet.count.load(Ordering::Relaxed) == 0 || !self.is_quiet() {
+            return;
+        }
+        for unparker in self.quiet.threads.lock().drain(..) {
+            let Unpark::Done = unparker.unpark() else {
+                unreachable!("a thread in block_until_completion never sits in the poller");
+            };
+        }
     }
 
     /// Runs `task` as cancelled on the calling thread, which has no slot.
@@ -224,29 +251,27 @@ impl Shared {
         if let Some(running) = running {
             running.begin(task.identity());
         }
-        task.cancel(&Canceller(self));
+        task.cancel(self, None);
         // Only now, as a foreign thread says nowhere what it runs: see `is_quiet`.
         // Ordering: Release pairs with the Acquire of `alive_tasks`.
         self.foreign.completed.fetch_add(1, Ordering::Release);
         if let Some(running) = running {
             running.end();
         }
-        // Ordering: complete, fence, look for waiters: see `QuietWaiters::wait`.
+        // Ordering: complete, fence, look for waiters: see `wait_until_quiet`.
         fence(Ordering::SeqCst);
         self.check_quiet();
     }
 }
 
-/// Cancels tasks and counts them as foreign: those that were spawned too late, and those that any thread
-/// finds at shutdown.
-struct Canceller<'a>(&'a Shared);
-
-impl Completer for Canceller<'_> {
+/// For tasks that any thread cancels: those that were spawned too late, and those that it finds at shutdown.
+impl Completer for Shared {
+    #[inline]
     fn unregister(&self, key: RegistryKey) {
-        self.0.unregister(key);
+        self.slots.get(usize::from(key.shard)).registry.remove(key.index);
     }
 
-    /// Counted by `cancel_noted`.
+    /// Not yet: `cancel_noted` counts it as foreign when the JoinHandle knows.
     fn completed(&self) {}
 }
 
@@ -294,8 +319,8 @@ impl SharedQueues {
         self.flag.load(Ordering::Relaxed)
     }
 
-    /// A worker has found nothing. `is_left`: whether there is something now.
-    pub(super) fn lower_flag(&self, is_left: impl FnOnce() -> bool) {
+    /// A worker has found nothing here.
+    pub(super) fn lower_flag(&self) {
         if !self.is_flag_raised() {
             return;
         }
@@ -303,61 +328,20 @@ impl SharedQueues {
         // the other.
         self.flag.store(false, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        if is_left() {
+        if self.len() != 0 {
             self.flag.store(true, Ordering::Relaxed);
         }
     }
 }
 
 /// The threads that wait until the runtime is quiet, which is when no task is alive.
-pub(super) struct QuietWaiters {
+struct QuietWaiters {
     threads: Mutex<Vec<Unparker>>,
     count: AtomicUsize,
 }
 
-impl QuietWaiters {
-    pub(super) fn new() -> Self {
-        Self { threads: Mutex::new(Vec::new()), count: AtomicUsize::new(0) }
-    }
-
-    /// Blocks the calling thread until `is_quiet`.
-    pub(super) fn wait(&self, parker: &Parker, is_quiet: impl Fn() -> bool) {
-        // Ordering: Relaxed; the fence below makes it the waiter's half of a Dekker pair: announce, fence,
-        // count tasks and look at what each worker runs. The other half is a worker that parks: complete, say
-        // that no task runs here, fence, look for waiters and at what the other workers run. The last worker
-        // to do so sees that it is the last.
-        self.count.fetch_add(1, Ordering::Relaxed);
-        loop {
-            self.threads.lock().push(parker.unparker());
-            fence(Ordering::SeqCst);
-            if is_quiet() {
-                break;
-            }
-            parker.park();
-        }
-        let mut threads = self.threads.lock();
-        // Ordering: Relaxed, under the lock; a worker that still sees the old count only looks in vain.
-        if self.count.fetch_sub(1, Ordering::Relaxed) == 1 {
-            threads.clear();
-        }
-    }
-
-    /// Wakes the threads that wait, if there are some and `is_quiet`.
-    #[inline]
-    pub(super) fn check(&self, is_quiet: impl FnOnce() -> bool) {
-        // Ordering: Relaxed after the caller's SeqCst fence, see `wait`.
-        if self.count.load(Ordering::Relaxed) == 0 || !is_quiet() {
-            return;
-        }
-        for unparker in self.threads.lock().drain(..) {
-            let Unpark::Done = unparker.unpark() else {
-                unreachable!("a thread in block_until_completion never sits in the poller");
-            };
-        }
-    }
-}
-
 /// What the workers know of the watchdog.
+#[derive(Default)]
 pub(super) struct WatchdogFlags {
     /// The thread sleeps without a limit, or has not been started.
     asleep: AtomicBool,
@@ -372,14 +356,8 @@ pub(super) struct WatchdogFlags {
 
 impl WatchdogFlags {
     pub(super) fn new() -> Self {
-        Self {
-            // As good as asleep: it is not there yet.
-            asleep: AtomicBool::new(true),
-            unparker: OnceLock::new(),
-            rescue: AtomicBool::new(false),
-            spares_take_all: AtomicBool::new(false),
-            polls_are_long: AtomicBool::new(false),
-        }
+        // As good as asleep: it is not there yet.
+        Self { asleep: AtomicBool::new(true), ..Self::default() }
     }
 
     /// The calling thread becomes the watchdog, which `unparker` wakes.
@@ -393,6 +371,7 @@ impl WatchdogFlags {
     }
 
     /// Says that the thread sleeps from now on, unless its last look, which follows a fence, keeps it awake.
+    /// Or that it could not be started: the next caller of `take_asleep` tries again.
     pub(super) fn fall_asleep(&self) {
         // Ordering: Release pairs with the Acquire in `take_asleep`.
         self.asleep.store(true, Ordering::Release);
@@ -418,12 +397,6 @@ impl WatchdogFlags {
         // Ordering: Relaxed, after the caller's fence; the swap picks one caller. Acquire pairs with the
         // Release in `fall_asleep`: the unparker is seen.
         self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Acquire)
-    }
-
-    /// The thread could not be started: the next caller of `take_asleep` tries again.
-    pub(super) fn start_failed(&self) {
-        // Ordering: Relaxed: without the thread there is no unparker to be seen.
-        self.asleep.store(true, Ordering::Relaxed);
     }
 
     /// Wakes the thread, on its own or in the seat; if it is awake its next sleep ends at once.

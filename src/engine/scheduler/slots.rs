@@ -224,8 +224,12 @@ impl Slot {
 
     /// The owner's ends of the slot's deques; made on first use.
     pub(super) fn take_deques(&self) -> Deques {
-        let deques = self.deques.lock().take().unwrap_or_else(Deques::new);
-        self.stealers.get_or_init(|| deques.stealers());
+        let new = || Deques { ready: Local::new(), yielded: Local::new() };
+        let deques = self.deques.lock().take().unwrap_or_else(new);
+        self.stealers.get_or_init(|| Stealers {
+            ready: deques.ready.stealer(),
+            yielded: deques.yielded.stealer(),
+        });
         deques
     }
 
@@ -355,54 +359,28 @@ impl Slot {
         self.stall.store(stall as u8, Ordering::Relaxed);
     }
 
-    /// The calling thread works here.
-    pub(super) fn note_thread(&self) {
+    /// Says which thread works here from now on, or that none does.
+    pub(super) fn set_thread(&self, number: u32) {
         // Ordering: Relaxed, a number for people: nothing else is read because of it.
-        self.thread.store(thread_number(), Ordering::Relaxed);
+        self.thread.store(number, Ordering::Relaxed);
     }
 
-    /// The thread that has worked here rests from now on.
-    pub(super) fn note_rest(&self) {
-        // Ordering: Relaxed, see `note_thread`.
-        self.thread.store(RESTING_THREAD, Ordering::Relaxed);
-    }
-
-    /// The calling thread does not work here any more.
-    pub(super) fn forget_thread(&self) {
-        // Ordering: Relaxed, see `note_thread`.
-        self.thread.store(NO_THREAD, Ordering::Relaxed);
-    }
-
-    /// Whether a thread works here.
-    pub(super) fn has_thread(&self) -> bool {
-        // Ordering: Relaxed, see `note_thread`.
-        ![NO_THREAD, RESTING_THREAD].contains(&self.thread.load(Ordering::Relaxed))
-    }
-
-    /// Whether the thread that has worked here rests.
-    pub(super) fn rests(&self) -> bool {
-        // Ordering: Relaxed, see `note_thread`.
-        self.thread.load(Ordering::Relaxed) == RESTING_THREAD
-    }
-
-    /// The system's number of the thread that works here, where there is one.
-    pub(super) fn thread(&self) -> Option<u32> {
-        // Ordering: Relaxed, see `note_thread`.
-        let thread = self.thread.load(Ordering::Relaxed);
-        let is_none = [NO_THREAD, UNKNOWN_THREAD, RESTING_THREAD];
-        (!is_none.contains(&thread)).then_some(thread)
+    /// The system's number of the thread that works here, or what stands in its place.
+    pub(super) fn thread(&self) -> u32 {
+        // Ordering: Relaxed, see `set_thread`.
+        self.thread.load(Ordering::Relaxed)
     }
 }
 
 /// In the place of the system's number of a thread, by which other threads can ask the system what that one
 /// does: there is no thread. None has this number.
-const NO_THREAD: u32 = 0;
+pub(super) const NO_THREAD: u32 = 0;
 
 /// In the place of a number that the system does not tell. No thread has it either.
-const UNKNOWN_THREAD: u32 = u32::MAX;
+pub(super) const UNKNOWN_THREAD: u32 = u32::MAX;
 
 /// In the place of the number of a thread that rests. No thread has this number either.
-const RESTING_THREAD: u32 = u32::MAX - 1;
+pub(super) const RESTING_THREAD: u32 = u32::MAX - 1;
 
 /// The system's number of the calling thread: one system call, once per worker.
 #[cfg(all(target_os = "linux", not(any(miri, all(test, any(liten_loom, liten_shuttle))))))]
@@ -414,16 +392,6 @@ pub(crate) fn thread_number() -> u32 {
 #[cfg(not(all(target_os = "linux", not(any(miri, all(test, any(liten_loom, liten_shuttle)))))))]
 pub(crate) fn thread_number() -> u32 {
     UNKNOWN_THREAD
-}
-
-impl Deques {
-    fn new() -> Self {
-        Self { ready: Local::new(), yielded: Local::new() }
-    }
-
-    fn stealers(&self) -> Stealers {
-        Stealers { ready: self.ready.stealer(), yielded: self.yielded.stealer() }
-    }
 }
 
 /// A number that one thread changes and others read.

@@ -5,7 +5,7 @@ use super::slots::SleepHooks;
 use crate::engine::blocking::AroundThread;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use crate::engine::sync_shim::thread::{self, JoinHandle};
-use crate::engine::sync_shim::{Condvar, Mutex, MutexGuard};
+use crate::engine::sync_shim::{Condvar, Mutex};
 use crate::engine::task::current::Running;
 use crate::engine::thread_name::ThreadName;
 use crossbeam_utils::CachePadded;
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 pub(crate) const SPARES_VARIABLE: &str = "LITEN_MAX_SPARE_WORKERS";
 
 /// How threads are made.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct ThreadConfig {
     pub(crate) name: ThreadName,
     pub(crate) stack_size: Option<usize>,
@@ -44,7 +44,7 @@ pub(crate) struct ThreadSetup {
 /// The threads, and what it takes to start them.
 pub(super) struct Threads {
     /// Serialises starting, retiring and joining of threads.
-    list: Mutex<ThreadList>,
+    pub(super) list: Mutex<ThreadList>,
     /// The settings for a new thread. Set once, before the first one starts.
     pub(super) setup: OnceLock<ThreadSetup>,
     /// Threads, the driver thread among them, that are not through with all that is to be done on them.
@@ -66,14 +66,6 @@ impl Threads {
     /// Returns the functions to be called around each sleep of a worker.
     pub(super) fn sleep_hooks(&self) -> Option<&SleepHooks> {
         self.setup.get()?.sleep_hooks.as_ref()
-    }
-
-    pub(super) fn lock(&self) -> MutexGuard<'_, ThreadList> {
-        self.list.lock()
-    }
-
-    pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, ThreadList>> {
-        self.list.try_lock()
     }
 
     /// A thread is about to be started.
@@ -179,13 +171,6 @@ impl ThreadConfig {
     }
 }
 
-pub(super) fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
-    for thread in threads {
-        // No task's panic ends the thread, and a panic of the runtime's own code aborts the process.
-        let _ = thread.join();
-    }
-}
-
 /// How far the end of the runtime has come.
 pub(super) struct Shutdown {
     closed: AtomicBool,
@@ -239,6 +224,7 @@ const OBSERVED: u32 = 1;
 const FOLLOWED_WAKE: u32 = 2;
 
 /// How many workers there are and should be, what they leave to others, and whether they report.
+#[derive(Default)]
 pub(super) struct WorkerCount {
     /// How many workers there should be. Written under the lock of the threads.
     regular: AtomicUsize,
@@ -256,6 +242,7 @@ pub(super) struct WorkerCount {
 }
 
 /// Which workers stay. Written under the lock of the threads.
+#[derive(Default)]
 struct Staying {
     /// An `isize`. Workers with an index below its absolute value stay: as `regular`, more if there are
     /// spares, and 0 once the runtime is closed. It is negative while the scheduler is observed, so one
@@ -267,17 +254,7 @@ struct Staying {
 
 impl WorkerCount {
     pub(super) fn new() -> Self {
-        Self {
-            regular: AtomicUsize::new(0),
-            staying: CachePadded::new(Staying {
-                count: AtomicUsize::new(0),
-                reports: AtomicU32::new(0),
-            }),
-            alive: AtomicUsize::new(0),
-            blocked_in_place: AtomicUsize::new(0),
-            computing: AtomicUsize::new(usize::MAX),
-            owes_poll: AtomicBool::new(false),
-        }
+        Self { computing: AtomicUsize::new(usize::MAX), ..Self::default() }
     }
 
     /// Says that a worker is to poll a task that has yielded, in spite of the brake. For the watchdog.

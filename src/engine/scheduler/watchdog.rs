@@ -70,13 +70,11 @@
 mod decision;
 
 pub(crate) use decision::LONGEST_PAUSE;
-pub(super) use decision::needs_replacement;
 
 use super::brake::{self, Brake};
 use super::enqueue::{DriverThread, Role, play};
-use super::probe::AfterReport;
 use super::shared::Shared;
-use crate::engine::driver::SeatGuard;
+use crate::engine::driver::{COMMON_WAKES, SeatGuard};
 use crate::engine::park::Parker;
 use crate::engine::recycler::{self, TRIM_INTERVAL};
 use crate::engine::slice::{self, Slices};
@@ -84,7 +82,7 @@ use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::task::waker::is_task_of;
 use crate::engine::wakers;
-use decision::{History, LOOK, ORDERS, ORDERS_PER_WORKER, Order, Snapshot, WorkerSnapshot};
+use decision::{History, LOOK, Order, Snapshot, WorkerSnapshot};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -129,7 +127,7 @@ impl Shared {
         } else if self.start_watchdog().is_err() {
             // Idle workers, and busy ones between two polls, fetch events all the same. The next one that
             // leaves its park tries again.
-            self.watchdog.start_failed();
+            self.watchdog.fall_asleep();
         }
     }
 }
@@ -157,41 +155,19 @@ fn may_rest(shared: &Shared, brakes: bool) -> bool {
         && !(brakes && shared.has_yielded())
 }
 
-/// What the thread does when it has announced a long sleep.
-#[derive(Debug, PartialEq, Eq)]
-#[must_use]
-enum AfterLook {
-    /// It sleeps: a worker that it has not seen wakes it.
-    Sleep,
-    /// It looks again soon.
-    LookAgain,
-}
-
 /// Announces a long sleep if `condition` holds. Evaluates `condition` again after the announcement, so that
 /// either this thread sees a worker that leaves its park, or that worker sees the announcement and wakes this
-/// thread.
-fn announce_sleep(shared: &Shared, condition: impl Fn() -> bool) -> AfterLook {
+/// thread. Returns whether the thread sleeps: then a worker that it has not seen wakes it. Otherwise it looks
+/// again soon.
+#[must_use = "a thread that sleeps although it is to look again may sleep for ever"]
+fn announce_sleep(shared: &Shared, condition: impl Fn() -> bool) -> bool {
     if !condition() {
-        return AfterLook::LookAgain;
+        return false;
     }
     shared.watchdog.fall_asleep();
     // Ordering: SeqCst fence: announce, fence, look; the other half is in `Worker::end_park`.
     fence(Ordering::SeqCst);
-    if condition() && !shared.shutdown.is_drained() {
-        AfterLook::Sleep
-    } else {
-        AfterLook::LookAgain
-    }
-}
-
-/// How an attempt to sit in the driver's seat has ended.
-#[derive(Debug, PartialEq, Eq)]
-#[must_use]
-enum AfterSeat {
-    /// Another thread sits there.
-    Refused,
-    /// There may be wakers to call. The thread counts as awake until it has called them.
-    Awake,
+    condition() && !shared.shutdown.is_drained()
 }
 
 /// What the watchdog keeps from one look to the next.
@@ -203,7 +179,6 @@ struct WatchdogThread {
     /// Kept for its memory.
     workers: Vec<WorkerSnapshot>,
     orders: Vec<Order>,
-    looked: Instant,
     /// Until the next look.
     pause: Duration,
     idle_looks: u32,
@@ -212,7 +187,8 @@ struct WatchdogThread {
     /// Which quiescent point is waited for, by how many there were before it, and since when.
     quiescent_wait: Option<(u64, Instant)>,
     wakes: Vec<Waker>,
-    after_report: AfterReport,
+    /// What the probe has answered to the last look.
+    may_sleep: bool,
     brake: Brake,
     /// How many workers may run tasks that have yielded.
     computing: usize,
@@ -241,14 +217,14 @@ impl WatchdogThread {
             history: History::new(workers, shared.driver.attendance(), now),
             occupied: 0,
             workers: Vec::with_capacity(workers),
-            orders: Vec::with_capacity(ORDERS_PER_WORKER * workers + ORDERS),
-            looked: now,
+            // One order for each worker tells of its poll, and of the others a look gives three at the most.
+            orders: Vec::with_capacity(workers + 3),
             pause: LOOK,
             idle_looks: 0,
             delivered: false,
             quiescent_wait: None,
-            wakes: shared.driver.new_wakes(),
-            after_report: AfterReport::MaySleep,
+            wakes: Vec::with_capacity(COMMON_WAKES),
+            may_sleep: true,
             brake: Brake::default(),
             computing: brake::ALL,
         }
@@ -271,13 +247,13 @@ impl WatchdogThread {
             return;
         }
         if self.idle_looks >= IDLE_LOOKS {
-            if announce_sleep(shared, || is_idle(shared)) == AfterLook::Sleep {
+            if announce_sleep(shared, || is_idle(shared)) {
                 while shared.watchdog.is_asleep() && recycler::trim_some() {}
                 self.parker.park();
             }
             self.idle_looks = 0;
             self.pause = LOOK;
-        } else if announce_sleep(shared, has_easy_look) == AfterLook::Sleep {
+        } else if announce_sleep(shared, has_easy_look) {
             self.parker.park_timeout(EASY_LOOK);
         } else {
             self.parker.park_timeout(self.pause);
@@ -287,7 +263,6 @@ impl WatchdogThread {
 
     /// Looks at every worker, and does what is to be done. `true`: the driver's seat is to be taken.
     fn look(&mut self, shared: &Arc<Shared>, now: Instant) -> bool {
-        self.looked = now;
         self.brake(shared, now);
         let (regular, staying) = (shared.size.regular(), shared.size.staying());
         // Also those of the last look, so that each that has left since is seen to be idle.
@@ -335,10 +310,7 @@ impl WatchdogThread {
         let fetch = self.act(shared, now);
         // The probe comes after the orders, because it may call the program's code. Only `Order::Fetch` waits
         // for it: the caller takes the seat when this function has returned.
-        self.after_report = match shared.probe.get() {
-            Some(probe) => probe.looked(shared, now),
-            None => AfterReport::MaySleep,
-        };
+        self.may_sleep = shared.probe.get().is_none_or(|probe| probe.looked(shared, now));
         fetch
     }
 
@@ -411,7 +383,7 @@ impl WatchdogThread {
                 Order::Rescue => shared.call_for_rescue(),
                 Order::AddSpare => {
                     if shared.start_spare().is_err() {
-                        self.history.spare_failed(now);
+                        self.history.failed = Some(now);
                     }
                 }
                 Order::RetireSpares(needed) => shared.retire_spares(needed),
@@ -434,7 +406,7 @@ impl WatchdogThread {
 
     /// Polls until a worker is idle, which can do it itself.
     fn attend(&mut self, shared: &Arc<Shared>, role: &Role) {
-        while self.sit(shared) == AfterSeat::Awake {
+        while self.sit(shared) {
             // No worker was idle when the events came, so each will find what concerns it.
             let busy = shared.idle.parked() == 0;
             self.delivered |= busy && !self.wakes.is_empty();
@@ -451,7 +423,7 @@ impl WatchdogThread {
                 break;
             }
         }
-        self.history.took_seat(shared.driver.attendance());
+        self.history.attendance = shared.driver.attendance();
     }
 
     /// Calls the wakers of the round.
@@ -470,24 +442,24 @@ impl WatchdogThread {
     }
 
     /// Sits in the driver's seat until a round has brought something, or a worker has taken the seat during a
-    /// look; goes on looking after the workers meanwhile.
-    fn sit(&mut self, shared: &Arc<Shared>) -> AfterSeat {
+    /// look; goes on looking after the workers meanwhile. `true`: there may be wakers to call, and the thread
+    /// counts as awake until it has called them. `false`: another thread sits there.
+    #[must_use = "the thread counts as awake until it has called the wakers"]
+    fn sit(&mut self, shared: &Arc<Shared>) -> bool {
         let Some(mut seat) = shared.driver.try_seat() else {
-            return AfterSeat::Refused;
+            return false;
         };
         shared.add_awake();
         // Once per rest: another runtime that is busy fills the depots again, and this one would wake up for
         // it as long as it rests.
         let mut has_trimmed = false;
         while self.wakes.is_empty() && !shared.shutdown.is_drained() {
-            let may_sleep =
-                || may_rest(shared, self.brakes()) && self.after_report == AfterReport::MaySleep;
-            let limit = match announce_sleep(shared, may_sleep) {
-                AfterLook::LookAgain => Some(LOOK),
+            let may_sleep = || may_rest(shared, self.brakes()) && self.may_sleep;
+            let limit = if announce_sleep(shared, may_sleep) {
                 // After the announcement: see `rouse_to_trim`.
-                AfterLook::Sleep => {
-                    (!has_trimmed && recycler::is_filled()).then_some(TRIM_INTERVAL)
-                }
+                (!has_trimmed && recycler::is_filled()).then_some(TRIM_INTERVAL)
+            } else {
+                Some(LOOK)
             };
             self.parker.sit(|| shared.turn(&mut seat, limit, &mut self.wakes));
             // One that was roused meanwhile comes back.
@@ -511,7 +483,7 @@ impl WatchdogThread {
                 shared.driver.quiescent_points().begin(&mut self.wakes);
             }
         }
-        AfterSeat::Awake
+        true
     }
 
     /// In the seat, after a sleep in which nothing came: gives back the memory that bursts of tasks have
@@ -524,7 +496,7 @@ impl WatchdogThread {
     }
 
     fn is_look_due(&self) -> bool {
-        clock::now().saturating_duration_since(self.looked) >= LOOK
+        clock::now().saturating_duration_since(self.history.looked) >= LOOK
     }
 
     /// Whether one quiescent point has been waited for for long: something never waits, or blocks its thread.

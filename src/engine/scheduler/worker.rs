@@ -25,18 +25,17 @@ mod classes;
 mod next_task;
 mod work;
 
-use super::enqueue::{Notice, OwnQueues, Pusher, Reason};
-use super::idle::AfterSearch;
+use super::enqueue::{CLASSED, Notice, OBSERVED, OwnQueues, Pusher, Reason, SEARCHING, TIMED};
 use super::policy::Policy;
 use super::probe::{TaskEvent, WorkerProbe};
 use super::shared::Shared;
+use crate::engine::driver::COMMON_WAKES;
 use crate::engine::park::Parker;
 use crate::engine::rng::Rng;
 use crate::engine::slice::{self, Slices};
 use crate::engine::sync_shim::atomic::{Ordering, fence};
 use crate::engine::sync_shim::{Arc, clock};
 use crate::engine::task::class::Class;
-use crate::engine::task::followed::Delay;
 use crate::engine::task::header::{Cold, Completer, Hot, RegistryKey, Runner};
 use crate::engine::task::home::Home;
 use crate::engine::task::{Polled, TaskId};
@@ -87,7 +86,7 @@ impl Worker {
         let own = OwnQueues::new(&shared, index);
         own.slot.set_leaves_yielded(shared.size.leaves_yielded(index));
         let probe = shared.probe.get().map(|it| it.worker(index, own.slot.running.polls()));
-        own.flags.set_observed(probe.as_ref().is_some_and(|probe| probe.is_on()));
+        own.flags.set(OBSERVED, probe.as_ref().is_some_and(|probe| probe.is_on()));
         Self {
             next_spawn: Cell::new(probe.as_ref().map_or(u64::MAX, |probe| probe.next_spawn())),
             class: Cell::new(Class::Normal),
@@ -99,7 +98,7 @@ impl Worker {
             rng: RefCell::new(Rng::new(index as u64)),
             busy_since: Cell::new(clock::now()),
             batch: Cell::new(None),
-            wakes: RefCell::new(shared.driver.new_wakes()),
+            wakes: RefCell::new(Vec::with_capacity(COMMON_WAKES)),
             shared,
         }
     }
@@ -141,7 +140,9 @@ impl Worker {
     fn end_sleep(&self) {
         let now = self.own.slot.sleeps.end();
         let since = self.busy_since.replace(now);
-        self.report_sleep(since, now);
+        if self.own.flags.has(OBSERVED) {
+            self.report(|probe| probe.slept(since, now, self.polls()));
+        }
         self.policy.end_sleep();
         self.look_for_long_tasks();
     }
@@ -156,8 +157,8 @@ impl Worker {
     /// Work was found: the last searcher wakes a successor if there is more, because pushes relied on
     /// its search.
     fn end_search(&self) {
-        let searched = self.own.flags.set_searching(false);
-        if searched && self.shared.idle.stop_search(self.own.index) == AfterSearch::PassOn {
+        let searched = self.own.flags.set(SEARCHING, false);
+        if searched && self.shared.idle.stop_search(self.own.index) {
             self.pass_on();
         }
     }
@@ -240,7 +241,7 @@ impl Worker {
     #[inline(never)]
     fn spawned_noted(&self, task: Hot, number: u64) {
         self.report_spawn(&task, number);
-        if self.own.flags.has_classes() {
+        if self.own.flags.has(CLASSED) {
             task.set_home(Home::of_class(self.class.get()));
         }
         self.queue_spawned(task);
@@ -251,11 +252,11 @@ impl Worker {
             Class::Bulk => true,
             Class::Latency => false,
             Class::Normal => {
-                self.own.flags.is_timed() && self.shared.long_types.is_long(task.future_type())
+                self.own.flags.has(TIMED) && self.shared.long_types.is_long(task.future_type())
             }
         };
         if is_long {
-            return self.queue_long(task);
+            return self.queue_behind(task, Reason::Long);
         }
         self.shared.enqueue(Pusher::Worker(&self.own, Reason::Spawned), task);
     }
@@ -263,8 +264,8 @@ impl Worker {
     /// From now on each poll, wake and spawn asks for the task's class.
     #[cold]
     fn note_classes(&self) {
-        if !self.own.flags.has_classes() {
-            self.own.flags.set_has_classes();
+        if !self.own.flags.has(CLASSED) {
+            self.own.flags.set(CLASSED, true);
             self.ask_next_spawn();
         }
     }
@@ -272,7 +273,7 @@ impl Worker {
     /// A task was woken on this thread.
     #[inline]
     pub(super) fn woken(&self, task: Hot) {
-        if self.own.flags.notes_wakes() {
+        if self.own.flags.has(OBSERVED | TIMED | CLASSED) {
             return self.woken_noted(task);
         }
         self.queue_woken(task);
@@ -281,9 +282,11 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn woken_noted(&self, task: Hot) {
-        self.report_event(|| TaskEvent::Woken(task.identity()));
+        if self.own.flags.has(OBSERVED) {
+            self.report_observed(TaskEvent::Woken(task.identity()));
+        }
         if self.is_known_to_be_long(&task) && !task.is_cancelled() {
-            return self.queue_long(task);
+            return self.queue_behind(task, Reason::Long);
         }
         self.queue_woken(task);
     }
@@ -291,7 +294,7 @@ impl Worker {
     /// A record counts only while polls are timed.
     fn is_known_to_be_long(&self, task: &Hot) -> bool {
         let home = task.home();
-        home.is_bulk() || self.own.flags.is_timed() && home.is_long()
+        home.is_bulk() || self.own.flags.has(TIMED) && home.is_long()
     }
 
     #[cold]
@@ -311,14 +314,14 @@ impl Worker {
         }
     }
 
-    /// Queues a long task that was woken or spawned. It does not count in a batch, whose peer is told at the
-    /// end.
-    #[cold]
-    fn queue_long(&self, task: Hot) {
+    /// Queues a task that has yielded or is long behind those that are ready. A long task that is woken does
+    /// not count in a batch, whose peer is told at the end.
+    #[inline(always)]
+    fn queue_behind(&self, task: Hot, reason: Reason) {
         if self.own.slot.leaves_yielded() {
-            return self.queue_while_leaving(task, Reason::Long);
+            return self.queue_while_leaving(task, reason);
         }
-        self.shared.enqueue(Pusher::Worker(&self.own, Reason::Long), task);
+        self.shared.enqueue(Pusher::Worker(&self.own, reason), task);
     }
 
     fn woken_together(&self, task: Hot, batch: WokenBatch) {
@@ -352,7 +355,7 @@ impl Worker {
     /// come back to it, and each of them would move between the cores each time.
     fn notify_of_batch(&self) {
         if !self.shared.may_keep() || !self.policy.are_cheap(self.own.ready.len()) {
-            self.notify_of_more();
+            self.own.notify_of_more(&self.shared);
         }
     }
 
@@ -381,11 +384,6 @@ impl Worker {
     #[inline]
     fn push_back(&self, task: Hot) {
         self.shared.enqueue(Pusher::Worker(&self.own, Reason::BroughtIn), task);
-    }
-
-    #[inline]
-    fn notify_of_more(&self) {
-        self.own.notify_of_more(&self.shared);
     }
 }
 
@@ -420,7 +418,11 @@ impl Worker {
         // The next slot is for what tasks wake.
         self.batch.set(Some(WokenBatch::Several(0)));
         let called = wakes.len();
-        self.report_round(called, fired, || wakers::wake_all(&mut wakes));
+        let since = (called != 0 && self.own.flags.has(OBSERVED)).then(clock::now);
+        wakers::wake_all(&mut wakes);
+        if let Some(since) = since {
+            self.report(|probe| probe.round_ended(since, called, fired));
+        }
         self.batch.set(None);
         *self.wakes.borrow_mut() = wakes;
         // Counted here, because a waker of the program's may have woken many tasks.
@@ -431,7 +433,7 @@ impl Worker {
             false => self.policy.is_short_pair(ready) && self.own.yielded.len() == 0,
         };
         if !(are_soon_done && self.shared.may_keep()) {
-            self.notify_of_more();
+            self.own.notify_of_more(&self.shared);
         }
     }
 }
@@ -443,7 +445,7 @@ impl Worker {
     fn report<R>(&self, report: impl FnOnce(&dyn WorkerProbe) -> R) -> Option<R> {
         let probe = self.probe.as_deref()?;
         let result = report(probe);
-        self.own.flags.set_observed(probe.is_on());
+        self.own.flags.set(OBSERVED, probe.is_on());
         self.ask_next_spawn();
         Some(result)
     }
@@ -452,7 +454,7 @@ impl Worker {
     /// class have been spawned anywhere.
     fn look_for_long_tasks(&self) {
         if self.shared.has_classes() {
-            self.own.flags.set_has_classes();
+            self.own.flags.set(CLASSED, true);
         }
         let polls_are_long = self.shared.watchdog.polls_are_long();
         self.set_timed(polls_are_long);
@@ -473,32 +475,17 @@ impl Worker {
 
     /// While polls are timed, or tasks have classes, each spawn asks whether the task is long.
     pub(super) fn set_timed(&self, is_timed: bool) {
-        self.own.flags.set_timed(is_timed);
+        self.own.flags.set(TIMED, is_timed);
         self.ask_next_spawn();
     }
 
     fn ask_next_spawn(&self) {
         let next = self.probe.as_ref().map_or(u64::MAX, |probe| probe.next_spawn());
-        self.next_spawn.set(if self.own.flags.knows_long_tasks() { 0 } else { next });
+        self.next_spawn.set(if self.own.flags.has(TIMED | CLASSED) { 0 } else { next });
     }
 
     fn polls(&self) -> u64 {
         self.own.slot.running.polls()
-    }
-
-    #[inline]
-    pub(super) fn report_sleep(&self, since: Instant, now: Instant) {
-        if self.own.flags.is_observed() {
-            self.report(|probe| probe.slept(since, now, self.polls()));
-        }
-    }
-
-    /// Reports what has just happened.
-    #[inline]
-    pub(super) fn report_event(&self, event: impl FnOnce() -> TaskEvent) {
-        if self.own.flags.is_observed() {
-            self.report_observed(event());
-        }
     }
 
     /// If it is the turn of this one to be reported.
@@ -515,27 +502,17 @@ impl Worker {
         }
     }
 
-    /// As [`Worker::report_event`], also if the probe is off.
+    /// Reports what has just happened, also if the probe is off.
     #[cold]
     pub(super) fn report_observed(&self, event: TaskEvent) {
         self.report(|probe| probe.happened(event));
     }
 
-    /// Calls `wake`, which calls `wakers` wakers, and reports that.
-    pub(super) fn report_round(&self, wakers: usize, fired: usize, wake: impl FnOnce()) {
-        let since = (wakers != 0 && self.own.flags.is_observed()).then(clock::now);
-        wake();
-        if let Some(since) = since {
-            self.report(|probe| probe.round_ended(since, wakers, fired));
-        }
-    }
-
     pub(super) fn report_poll(&self, task: &Hot) {
         let running = task.identity();
         let number = self.report(|probe| probe.poll_begins(running, self.polls())).flatten();
-        let delay = number.and_then(|number| task.follow_polled(number));
-        if delay.is_some() {
-            self.report(|probe| probe.followed_poll_begins(running.id(), delay));
+        if number.is_some_and(|number| task.follow_polled(number)) {
+            self.report(|probe| probe.followed_poll_begins(running.id()));
         }
     }
 
@@ -546,14 +523,6 @@ impl Worker {
         let task = self.own.slot.running.read().expect("`run` has noted the task");
         self.report(|probe| probe.poll_ends(task, outcome, self.polls()));
         self.choose_tick(self.policy.ticks_left(), 1);
-    }
-
-    #[inline]
-    pub(super) fn report_fair_turn(&self, now: Instant) {
-        if let Some(probe) = &self.probe {
-            probe.fair_turn(now, self.polls(), self.own.slot.stats.spawned.get());
-        }
-        self.choose_tick(self.policy.interval(), 0);
     }
 
     /// Lets the probe choose one of the `ticks` before the next fair turn, of which `first` is the next.
@@ -588,23 +557,20 @@ impl Runner for Worker {
 
     #[inline]
     fn requeue(&self, task: Hot) {
-        if self.own.flags.knows_long_tasks() {
+        if self.own.flags.has(TIMED | CLASSED) {
             return self.requeue_known(task);
         }
         self.shared.enqueue(Pusher::Worker(&self.own, Reason::Requeued), task);
     }
 
     #[cold]
-    fn followed_poll_begins(&self, task: TaskId, delay: Option<Delay>) -> bool {
-        self.report(|probe| probe.followed_poll_begins(task, delay)).unwrap_or(false)
+    fn followed_poll_begins(&self, task: TaskId) -> bool {
+        self.report(|probe| probe.followed_poll_begins(task)).unwrap_or(false)
     }
 
     #[inline]
     fn yielded(&self, task: Hot) {
-        if self.own.slot.leaves_yielded() {
-            return self.queue_while_leaving(task, Reason::Yielded);
-        }
-        self.shared.enqueue(Pusher::Worker(&self.own, Reason::Yielded), task);
+        self.queue_behind(task, Reason::Yielded);
     }
 
     fn home_worker(&self) -> u16 {

@@ -6,68 +6,48 @@
 //! rest of the call.
 #![allow(unsafe_code)]
 
-pub(crate) use imp::CoarseClock;
+/// A clock that lags behind [`clock::now`](crate::engine::sync_shim::clock::now), by a few milliseconds as a
+/// rule, and costs a quarter of it.
+#[derive(Clone, Copy)]
+pub(crate) struct CoarseClock {
+    /// The reading of the monotonic clock at the start, in nanoseconds; `None`: there is no such clock.
+    start: Option<u64>,
+}
 
-#[cfg(all(target_os = "linux", not(all(test, any(liten_loom, liten_shuttle)))))]
-mod imp {
-    use nix::libc::{self, CLOCK_MONOTONIC, CLOCK_MONOTONIC_COARSE, clockid_t};
-    use nix::sys::time::TimeSpec;
-
-    /// A clock that lags behind [`clock::now`](crate::engine::sync_shim::clock::now), by a few milliseconds
-    /// as a rule, and costs a quarter of it.
-    #[derive(Clone, Copy)]
-    pub(crate) struct CoarseClock {
-        /// The reading of the monotonic clock at the start, in nanoseconds; `None`: the system does not tell.
-        start: Option<u64>,
+impl CoarseClock {
+    /// A clock that shows 0 now.
+    pub(crate) fn start() -> Self {
+        Self { start: read(false) }
     }
 
-    impl CoarseClock {
-        /// A clock that shows 0 now.
-        pub(crate) fn start() -> Self {
-            Self { start: read(CLOCK_MONOTONIC) }
-        }
-
-        /// The nanoseconds since the start that have surely passed; 0 until the kernel has set the clock
-        /// after the start. `None`: the system does not tell.
-        #[inline]
-        pub(crate) fn nanos(self) -> Option<u64> {
-            Some(read(CLOCK_MONOTONIC_COARSE)?.saturating_sub(self.start?))
-        }
-    }
-
+    /// The nanoseconds since the start that have surely passed; 0 until the kernel has set the clock after
+    /// the start. `None`: the caller asks a clock that costs more.
     #[inline]
-    fn read(clock: clockid_t) -> Option<u64> {
-        let mut time = *TimeSpec::new(0, 0).as_ref();
-        // SAFETY: the call writes one `timespec`, to a place that outlives it.
-        let result = unsafe { libc::clock_gettime(clock, &raw mut time) };
-        if result != 0 {
-            return None;
-        }
-        // No overflow: the clock would have to run for 584 years.
-        u64::try_from(time.tv_sec)
-            .ok()?
-            .checked_mul(1_000_000_000)?
-            .checked_add(time.tv_nsec as u64)
+    pub(crate) fn nanos(self) -> Option<u64> {
+        Some(read(true)?.saturating_sub(self.start?))
     }
 }
 
-#[cfg(not(all(target_os = "linux", not(all(test, any(liten_loom, liten_shuttle))))))]
-mod imp {
-    /// A clock that never tells the time.
-    #[derive(Clone, Copy)]
-    pub(crate) struct CoarseClock;
+#[cfg(all(target_os = "linux", not(all(test, any(liten_loom, liten_shuttle)))))]
+#[inline]
+fn read(is_coarse: bool) -> Option<u64> {
+    use nix::libc::{self, CLOCK_MONOTONIC, CLOCK_MONOTONIC_COARSE};
 
-    impl CoarseClock {
-        pub(crate) fn start() -> Self {
-            Self
-        }
-
-        /// `None`: the caller asks a clock that costs more.
-        #[inline]
-        pub(crate) fn nanos(self) -> Option<u64> {
-            None
-        }
+    let mut time = *nix::sys::time::TimeSpec::new(0, 0).as_ref();
+    let clock = if is_coarse { CLOCK_MONOTONIC_COARSE } else { CLOCK_MONOTONIC };
+    // SAFETY: the call writes one `timespec`, to a place that outlives it.
+    let result = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    if result != 0 {
+        return None;
     }
+    // No overflow: the clock would have to run for 584 years.
+    u64::try_from(time.tv_sec).ok()?.checked_mul(1_000_000_000)?.checked_add(time.tv_nsec as u64)
+}
+
+#[cfg(not(all(target_os = "linux", not(all(test, any(liten_loom, liten_shuttle))))))]
+#[inline]
+fn read(_is_coarse: bool) -> Option<u64> {
+    None
 }
 
 #[cfg(all(test, target_os = "linux", not(any(liten_loom, liten_shuttle))))]

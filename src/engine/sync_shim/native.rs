@@ -80,14 +80,7 @@ pub(crate) fn made_later<T>(_make: impl FnOnce() -> T) -> std::sync::OnceLock<T>
     std::sync::OnceLock::new()
 }
 
-pub(crate) fn park_timeout(limit: std::time::Duration) {
-    thread::park_timeout(limit);
-}
-
-/// Sleeps for about `time`.
-pub(crate) fn pause(time: std::time::Duration) {
-    thread::sleep(time);
-}
+pub(crate) use std::thread::{park_timeout, sleep as pause};
 
 /// Calls `wait`, which blocks in the system for `limit` at most; its `true` says that something came.
 pub(crate) fn block<E>(

@@ -111,24 +111,6 @@ pub(crate) fn poll_proceed(cx: &mut Context<'_>) -> Poll<()> {
     Poll::Pending
 }
 
-/// Returns at once if an operation would be granted, and takes nothing; else `Pending`, as [`poll_proceed`].
-///
-/// For a future that polls others, of which some charge the budget and some do not: it stops before it asks
-/// them.
-pub(crate) fn poll_left(cx: &mut Context<'_>) -> Poll<()> {
-    // Where the leaves are asked where they are, this is none of them.
-    if !is_left() {
-        return poll_proceed(cx);
-    }
-    Poll::Ready(())
-}
-
-/// A full budget again, for the destructor of a future that is through.
-#[inline]
-pub(super) fn refill() {
-    current::set_budget(FULL);
-}
-
 /// Whether an operation that [`poll_proceed`] asks for now would be granted.
 pub(crate) fn is_left() -> bool {
     let (left, granted) = take(current::budget());

@@ -48,15 +48,14 @@
 #![allow(unsafe_code)]
 
 use super::budget;
-use super::current;
-use super::header::{self, Header, Hot, Runner, Schedule, TaskRef, Vtable};
+use super::current::{self, RunningTask};
+use super::header::{self, Header, Hot, Runner, Schedule, TaskHooks, TaskRef, Vtable};
 use super::home::Home;
-use super::hooks::{Hooked, TaskHooks};
 use super::join::JoinHandle;
 use super::join_error::{JoinError, Payload};
-use super::origin::{Name, Origin, TaskId};
-use super::state::{Pending, Polled, Start};
-use super::{followed, traced, waker};
+use super::origin::{Name, Origin};
+use super::state::{Marked, Pending, Polled, Start};
+use super::{traced, waker};
 use crate::engine::sync_shim::{Arc, UnsafeCell};
 use crate::engine::tokio_note::{LISTS_YIELDED, noted};
 use crate::engine::{recycler, wakers};
@@ -161,21 +160,23 @@ where
 ///
 /// `header` heads a task that has been made just now and that no other code knows. The table fits its cell.
 #[cold]
-unsafe fn hook(header: NonNull<Header>, table: &'static Vtable, hooks: &TaskHooks) {
+unsafe fn hook(header: NonNull<Header>, table: &'static Vtable, hooks: &dyn TaskHooks) {
     // SAFETY: no other code knows the header.
     unsafe { (*header.as_ptr()).vtable = table };
     // SAFETY: the task is alive, and the table is its own.
     let (task, name) = unsafe { (header.as_ref().identity(), (table.name)(header)) };
-    Hooked::new(hooks, task, name).spawned();
+    hooks.spawned(task, name.as_deref());
 }
 
-/// The task of `header` with the hooks that are called for it.
+/// What is called for the task of `header`, and what it is called with.
 ///
 /// # Safety
 ///
 /// `header` heads a live `Cell<F, N>`, whose scheduler is an `S`. The task is not complete while the result
 /// is used.
-unsafe fn hooked<'a, F: Future, N: Name, S: Schedule>(header: NonNull<Header>) -> Hooked<'a> {
+unsafe fn hooked<'a, F: Future, N: Name, S: Schedule>(
+    header: NonNull<Header>,
+) -> (&'a dyn TaskHooks, RunningTask, Option<std::sync::Arc<str>>) {
     // SAFETY: the task is alive; the scheduler, an `S`, outlives its tasks.
     let (task, scheduler) = unsafe {
         let header = header.as_ref();
@@ -183,7 +184,7 @@ unsafe fn hooked<'a, F: Future, N: Name, S: Schedule>(header: NonNull<Header>) -
     };
     let hooks = scheduler.task_hooks().expect("the task was made with hooks");
     // SAFETY: the caller's promise, passed on.
-    Hooked::new(hooks, task, unsafe { name::<F, N>(header) })
+    (hooks, task, unsafe { name::<F, N>(header) })
 }
 
 /// The future or output behind `header`.
@@ -205,65 +206,35 @@ unsafe fn stage<F: Future, N>(header: NonNull<Header>) -> *mut Stage<F> {
 /// Each poll makes one of these, so it is only a pointer, through which it finds everything else.
 struct DropUnwinding<F: Future, N>(NonNull<Header>, PhantomData<(F, N)>);
 
-impl<F: Future, N> DropUnwinding<F, N> {
-    /// # Safety
-    ///
-    /// The caller owns the stage of the `Cell<F, N>` that `header` heads, with a future in it. After a panic
-    /// it does not touch that future any more.
-    unsafe fn new(header: NonNull<Header>) -> Self {
-        Self(header, PhantomData)
-    }
-}
-
 impl<F: Future, N> Drop for DropUnwinding<F, N> {
     fn drop(&mut self) {
-        // SAFETY: the promise of `new`'s caller.
-        let (stage, task) = unsafe { (stage::<F, N>(self.0), self.0.as_ref().identity()) };
-        // SAFETY: as above.
-        let dropped = unsafe { drop_future(stage, self.0.as_ptr().cast_const().cast(), task.id()) };
-        if let Err(payload) = dropped {
-            // SAFETY: the stage is the caller's, and `Empty`.
-            unsafe { stage.write(Stage::Output(Err(JoinError::panic(task, payload)))) };
+        // SAFETY: `poll` owns the stage, with a future in it that it does not touch any more.
+        if let Err(error) = unsafe { drop_future::<F, N>(self.0) } {
+            // SAFETY: as above; the stage is `Empty` now.
+            unsafe { stage::<F, N>(self.0).write(Stage::Output(Err(error))) };
         }
     }
 }
 
-impl Hot {
-    /// Polls the future once. What follows from the outcome is up to the caller.
-    #[inline]
-    pub(super) fn poll(&mut self) -> Polled {
-        // SAFETY: we own the `Hot`, so we alone may touch the future. The table is one of tasks' wakers.
-        unsafe { (self.header().vtable.poll)(self.0, &waker::ORDINARY) }
-    }
-
-    /// As [`poll`](Self::poll), with a waker that notes where the task waits.
-    #[inline]
-    pub(super) fn poll_traced(&mut self) -> Polled {
-        // SAFETY: as above.
-        unsafe { (self.header().vtable.poll)(self.0, &waker::TRACING) }
-    }
-}
-
-/// Drops the future in place and leaves `Empty`, also if the destructor panics; gives the panic back.
+/// Drops the future in place and leaves `Empty`, also if the destructor panics: that is the error.
 ///
 /// # Safety
 ///
-/// The caller owns `stage`.
-unsafe fn drop_future<F: Future>(
-    stage: *mut Stage<F>,
-    data: *const (),
-    id: TaskId,
-) -> Result<(), Payload> {
+/// See [`stage`].
+unsafe fn drop_future<F: Future, N>(header: NonNull<Header>) -> Result<(), JoinError> {
+    // SAFETY: the caller owns the stage; the header is alive.
+    let (stage, task) = unsafe { (stage::<F, N>(header), header.as_ref().identity()) };
+    let data = header.as_ptr().cast_const().cast::<()>();
     let dropped = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: the caller's task is not over.
-        let _entered = unsafe { current::enter(data, id, budget::INITIAL) };
+        let _entered = unsafe { current::enter(data, task.id(), budget::INITIAL) };
         // SAFETY: the caller owns the stage; whatever happens, `Empty` is written over it below without
         // another drop.
         unsafe { ptr::drop_in_place(stage) };
     }));
     // SAFETY: the old value has been dropped; `write` does not drop it again.
     unsafe { stage.write(Stage::Empty) };
-    dropped
+    dropped.map_err(|payload| JoinError::panic(task, payload))
 }
 
 /// # Safety
@@ -280,8 +251,7 @@ unsafe fn poll<F: Future, N>(header: NonNull<Header>, table: &'static RawWakerVT
     // One guard and one entry for the poll and, after the last one, for the future's destructor.
     // SAFETY: as for the waker.
     let entered = unsafe { current::enter(data, id, budget::INITIAL) };
-    // SAFETY: until it is forgotten the future in the stage is polled, and nothing else.
-    let unwinding = unsafe { DropUnwinding::<F, N>::new(header) };
+    let unwinding = DropUnwinding::<F, N>(header, PhantomData);
     let polled = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: the stage is ours, and the future never moves: it is dropped in place.
         let Stage::Future(future) = (unsafe { &mut *stage }) else {
@@ -292,7 +262,8 @@ unsafe fn poll<F: Future, N>(header: NonNull<Header>, table: &'static RawWakerVT
         output = future.poll(&mut Context::from_waker(&waker));
         std::mem::forget(unwinding);
         if output.is_ready() {
-            budget::refill();
+            // A full budget again, for the destructor of a future that is through.
+            current::set_budget(i16::from(budget::INITIAL));
             // SAFETY: the stage is ours; whatever happens, it is written over below without another drop.
             unsafe { ptr::drop_in_place(stage) };
         }
@@ -348,15 +319,10 @@ unsafe fn store<F: Future, N>(
 /// See [`stage`].
 unsafe fn cancel<F: Future, N>(header: NonNull<Header>, why: Option<String>) {
     // SAFETY: the caller owns the stage; the header is alive.
-    let (stage, task) = unsafe { (stage::<F, N>(header), header.as_ref().identity()) };
-    let id = task.id();
+    let (stage, id) = unsafe { (stage::<F, N>(header), header.as_ref().id) };
     // SAFETY: as above.
-    let dropped = unsafe { drop_future(stage, header.as_ptr().cast_const().cast(), id) };
-    let error = match (dropped, why) {
-        (Ok(()), None) => JoinError::cancelled(id),
-        (Ok(()), Some(why)) => JoinError::refused(id, why),
-        (Err(payload), _) => JoinError::panic(task, payload),
-    };
+    let dropped = unsafe { drop_future::<F, N>(header) };
+    let error = dropped.err().unwrap_or_else(|| JoinError::cancelled(id, why));
     // SAFETY: the stage is ours and `Empty`.
     unsafe { stage.write(Stage::Output(Err(error))) };
 }
@@ -368,10 +334,17 @@ unsafe fn poll_hooked<F: Future, N: Name, S: Schedule>(
     header: NonNull<Header>,
     table: &'static RawWakerVTable,
 ) -> Polled {
-    // SAFETY: the caller's promise, passed on.
-    let poll = || unsafe { poll::<F, N>(header, table) };
     // SAFETY: the caller owns the task's `Hot`, so the task is not complete when the hooks are used last.
-    unsafe { hooked::<F, N, S>(header) }.poll(poll)
+    let (hooks, task, name) = unsafe { hooked::<F, N, S>(header) };
+    let name = name.as_deref();
+    hooks.before_poll(task, name);
+    // SAFETY: the caller's promise, passed on.
+    let polled = unsafe { poll::<F, N>(header, table) };
+    hooks.after_poll(task, name);
+    if polled == Polled::Ready {
+        hooks.terminated(task, name);
+    }
+    polled
 }
 
 /// # Safety
@@ -384,7 +357,8 @@ unsafe fn cancel_hooked<F: Future, N: Name, S: Schedule>(
     // SAFETY: the caller's promise, passed on.
     unsafe { cancel::<F, N>(header, why) };
     // SAFETY: as in `poll_hooked`.
-    unsafe { hooked::<F, N, S>(header) }.cancelled();
+    let (hooks, task, name) = unsafe { hooked::<F, N, S>(header) };
+    hooks.terminated(task, name.as_deref());
 }
 
 /// # Safety
@@ -461,25 +435,40 @@ impl Hot {
         runner: &impl Runner,
         polled_once: impl FnOnce(&Hot),
     ) -> Polled {
-        let header = self.header();
         // This clears a record of long polls.
-        let (home, here) = (header.home(), Home::of_worker(runner.home_worker()));
+        let (home, here) = (self.home(), Home(runner.home_worker()));
         if home != here {
             if home.has_class() {
-                header.begin_in_class(home, runner);
+                self.begin_in_class(home, runner);
             } else {
-                header.set_home(here);
+                self.set_home(here);
             }
         }
+        let header = self.header();
         header.link.set_note(None);
         match header.state.start() {
             Start::Poll => {
-                let polled = self.poll();
+                let polled = self.poll(&waker::ORDINARY);
                 polled_once(&self);
                 self.after_poll(polled, runner)
             }
-            marked => self.run_marked(marked, runner, polled_once),
+            Start::Marked => self.run_marked(runner, polled_once),
         }
+    }
+
+    /// A poll begins of a task that has a class, whose home is still `home`.
+    #[cold]
+    #[inline(never)]
+    fn begin_in_class(&self, home: Home, runner: &impl Runner) {
+        self.set_home(home.moved(runner.home_worker()));
+        runner.runs_class(home.class());
+    }
+
+    /// Polls the future once, with a waker of that table. What follows from the outcome is up to the caller.
+    #[inline]
+    fn poll(&mut self, table: &'static RawWakerVTable) -> Polled {
+        // SAFETY: we own the `Hot`, so we alone may touch the future. The table is one of tasks' wakers.
+        unsafe { (self.header().vtable.poll)(self.0, table) }
     }
 
     #[inline(always)]
@@ -507,7 +496,7 @@ impl Hot {
                 runner.requeue(self);
             }
             Pending::Cancel => {
-                self.cancel(runner);
+                self.cancel(runner, None);
                 return Polled::Ready;
             }
         }
@@ -517,27 +506,20 @@ impl Hot {
     /// As [`Hot::run`], for a task that is followed, or to be traced or cancelled.
     #[cold]
     #[inline(never)]
-    fn run_marked(
-        mut self,
-        mut start: Start,
-        runner: &impl Runner,
-        polled_once: impl FnOnce(&Hot),
-    ) -> Polled {
+    fn run_marked(mut self, runner: &impl Runner, polled_once: impl FnOnce(&Hot)) -> Polled {
         let header = self.header();
-        if start == Start::Followed {
-            if !runner.followed_poll_begins(header.id, followed::take(header.id)) {
-                header.state.follow(None);
-            }
-            start = header.state.start_followed();
+        if header.state.ends_wait() && !runner.followed_poll_begins(header.id) {
+            header.state.follow(None);
         }
-        let polled = match start {
-            Start::Poll | Start::Followed => self.poll(),
-            Start::Trace => {
-                let (data, future) = (self.0.as_ptr().cast_const().cast(), header.vtable.type_name);
-                traced::poll(header.id, data, future(), &mut || self.poll_traced())
+        let polled = match header.state.start_marked() {
+            Marked::Poll => self.poll(&waker::ORDINARY),
+            Marked::Trace => {
+                let (id, future) = (header.id, header.vtable.type_name);
+                let data = self.0.as_ptr().cast_const().cast();
+                traced::poll(id, data, future(), &mut || self.poll(&waker::TRACING))
             }
-            Start::Cancel => {
-                self.cancel(runner);
+            Marked::Cancel => {
+                self.cancel(runner, None);
                 return Polled::Ready;
             }
         };

@@ -33,10 +33,9 @@ use super::origin::TaskId;
 use crate::engine::scoped::replaced;
 use crate::engine::sync_shim::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crate::engine::sync_shim::thread_local;
-use crate::short::{Place, short};
 use std::cell::Cell;
 use std::panic::Location;
-use std::{fmt, ptr};
+use std::ptr;
 
 /// The value of the budget cell where nothing is counted: outside tasks, and under `unconstrained`.
 pub(super) const UNLIMITED: i16 = i16::MAX;
@@ -135,6 +134,7 @@ impl Drop for Entered {
 }
 
 /// The data pointer of the task that this thread is polling, as `enter` was given it; or null.
+#[inline]
 pub(super) fn polled() -> *const () {
     CURRENT.with(|current| current.task.get())
 }
@@ -142,12 +142,6 @@ pub(super) fn polled() -> *const () {
 /// The id of the task that this thread is polling.
 pub(crate) fn id() -> Option<TaskId> {
     CURRENT.with(|current| current.id.get())
-}
-
-/// Whether this thread polls the task with this data pointer, which is never null.
-#[inline]
-pub(super) fn is_polled(data: *const ()) -> bool {
-    CURRENT.with(|current| ptr::eq(current.task.get(), data))
 }
 
 /// The task with this data pointer, which is never null, asks for another poll, or a wake has found it hot.
@@ -202,26 +196,6 @@ impl RunningTask {
     /// Returns the place in the source from which the task was spawned.
     pub fn spawned_at(&self) -> &'static Location<'static> {
         self.spawned_at
-    }
-}
-
-impl fmt::Display for RunningTask {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        NamedTask(*self, None).fmt(f)
-    }
-}
-
-/// A task, to be shown with its name if that is known.
-pub(crate) struct NamedTask<'a>(pub(crate) RunningTask, pub(crate) Option<&'a str>);
-
-impl fmt::Display for NamedTask<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(RunningTask { id, spawned_at }, name) = self;
-        write!(f, "task {id}")?;
-        if let Some(name) = name {
-            write!(f, " {:?}", short(name))?;
-        }
-        write!(f, ", spawned at {}", Place(spawned_at))
     }
 }
 

@@ -12,12 +12,11 @@
 use super::class::Class;
 use super::current;
 use super::current::RunningTask;
-use super::followed::{self, Delay};
+use super::followed;
 use super::home::Home;
-use super::hooks::TaskHooks;
 use super::join_error::JoinError;
 use super::origin::TaskId;
-use super::state::{Complete, JoinerWoken, Polled, Released, State, Wake};
+use super::state::{Complete, Polled, Released, State, Wake, stands_for};
 use super::traced;
 use crate::engine::queue::wake_channel::{Link, Linked};
 use crate::engine::sync_shim::atomic::{AtomicU16, Ordering};
@@ -42,9 +41,27 @@ pub(crate) unsafe trait Schedule: Send + Sync + Sized + 'static {
     fn schedule_from_anywhere(self: Arc<Self>, task: Hot);
 
     /// Returns the hooks of each task that is spawned from now on, which do not change once they are set.
-    fn task_hooks(&self) -> Option<&TaskHooks> {
+    fn task_hooks(&self) -> Option<&dyn TaskHooks> {
         None
     }
+}
+
+/// What is called for each task of a scheduler. The name is the one that the task was given.
+///
+/// A task calls the hooks if its table does, and the table is chosen at the spawn. So a runtime without hooks
+/// pays for one look at the scheduler per spawn, and nothing per poll. The hooks lie with the scheduler, so a
+/// task takes no more memory for them. Rejected: a look per poll, which every runtime would pay for; and a
+/// future around the user's, whose type the lists would show, and which would be dropped before the last
+/// hook.
+pub(crate) trait TaskHooks: Send + Sync {
+    /// The task has been made, and is not queued. Called once, first.
+    fn spawned(&self, task: RunningTask, name: Option<&str>);
+    /// A poll of the future begins.
+    fn before_poll(&self, task: RunningTask, name: Option<&str>);
+    /// It has ended, perhaps by a panic.
+    fn after_poll(&self, task: RunningTask, name: Option<&str>);
+    /// The future is dropped, and the JoinHandle does not know yet. Called once, last.
+    fn terminated(&self, task: RunningTask, name: Option<&str>);
 }
 
 /// Queues `task` with its scheduler. For the table of a task that was made with an `Arc<S>`.
@@ -88,9 +105,8 @@ pub(crate) trait Runner: Completer {
     fn home_worker(&self) -> u16;
     /// A poll begins of a task of another class than `Normal`.
     fn runs_class(&self, _class: Class) {}
-    /// A poll begins of a task that is followed, after that delay if there was one. Returns whether the task
-    /// is followed on.
-    fn followed_poll_begins(&self, _task: TaskId, _delay: Option<Delay>) -> bool {
+    /// A poll begins of a task that is followed. Returns whether the task is followed on.
+    fn followed_poll_begins(&self, _task: TaskId) -> bool {
         false
     }
 }
@@ -194,8 +210,8 @@ unsafe impl Linked for Hot {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cold(pub(super) NonNull<Header>);
 
-// SAFETY: only the two methods below and `list_entry` in registry.rs follow the pointer. They touch the state
-// word and the link, which are atomic, and read what never changes while the task lives and is `Sync`.
+// SAFETY: only the two methods below and `ListEntry::of` in registry.rs follow the pointer. They touch the
+// state word and the link, which are atomic, and read what never changes while the task lives and is `Sync`.
 unsafe impl Send for Cold {}
 
 impl Cold {
@@ -264,26 +280,6 @@ impl Header {
         RunningTask::new(self.id, self.spawned_at)
     }
 
-    #[inline]
-    pub(super) fn home(&self) -> Home {
-        // Ordering: Relaxed, a stale hint sends the task to a channel that others empty too.
-        Home(self.home.load(Ordering::Relaxed))
-    }
-
-    #[inline]
-    pub(super) fn set_home(&self, home: Home) {
-        // Ordering: Relaxed, see `home`; what queues the task or lets it go cold publishes it.
-        self.home.store(home.0, Ordering::Relaxed);
-    }
-
-    /// A poll begins of a task that has a class, whose home is still `home`.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn begin_in_class(&self, home: Home, runner: &impl Runner) {
-        self.set_home(home.moved(runner.home_worker()));
-        runner.runs_class(home.class());
-    }
-
     /// Empties the join waker's slot.
     ///
     /// # Safety
@@ -304,13 +300,15 @@ impl Hot {
     /// The worker that ran the task last, and whether its polls are long. Only a hint.
     #[inline]
     pub(crate) fn home(&self) -> Home {
-        self.header().home()
+        // Ordering: Relaxed, a stale hint sends the task to a channel that others empty too.
+        Home(self.header().home.load(Ordering::Relaxed))
     }
 
     /// For the thread that polls the task, or has made it and not yet queued it.
     #[inline]
     pub(crate) fn set_home(&self, home: Home) {
-        self.header().set_home(home);
+        // Ordering: Relaxed, see `home`; what queues the task or lets it go cold publishes it.
+        self.header().home.store(home.0, Ordering::Relaxed);
     }
 
     /// Which task this is, and where it was spawned.
@@ -338,17 +336,16 @@ impl Hot {
         }
     }
 
-    /// Follows the task, whose poll begins, to its next poll. Returns the delay that ends, if it was followed
-    /// before.
-    pub(crate) fn follow_polled(&self, number: u32) -> Option<Delay> {
-        self.header().state.follow(Some(number)).and_then(|_| followed::take(self.header().id))
+    /// Follows the task, whose poll begins, to its next poll. Returns whether it was followed to this one.
+    pub(crate) fn follow_polled(&self, number: u32) -> bool {
+        self.header().state.follow(Some(number)).is_some()
     }
 
     /// The task is followed, and about to be queued because it has been woken.
     pub(super) fn ready_followed(&self) {
         let header = self.header();
         if let Some(number) = header.state.followed() {
-            followed::ready(header.id, followed::stands_for(number));
+            followed::ready(header.id, stands_for(number));
         }
     }
 
@@ -368,19 +365,11 @@ impl Hot {
         unsafe { schedule(scheduler, self) };
     }
 
-    /// Drops the future without polling it, and completes the task as cancelled.
-    pub(crate) fn cancel(self, completer: &impl Completer) {
-        self.end_unpolled(completer, None);
-    }
-
-    /// As [`cancel`](Self::cancel); the JoinHandle is told why.
-    pub(crate) fn refuse(self, completer: &impl Completer, why: String) {
-        self.end_unpolled(completer, Some(why));
-    }
-
-    fn end_unpolled(self, completer: &impl Completer, why: Option<String>) {
+    /// Drops the future without polling it, and completes the task as cancelled. The JoinHandle is told why,
+    /// if there is a particular reason.
+    pub(crate) fn cancel(self, completer: &impl Completer, why: Option<String>) {
         if self.header().state.followed().is_some() {
-            followed::take(self.header().id);
+            followed::ended(self.header().id);
         }
         // SAFETY: we own the `Hot`, so we alone may touch the future.
         unsafe { (self.header().vtable.cancel)(self.0, why) };
@@ -427,14 +416,11 @@ impl Hot {
                         wakers::guard(|| waker.wake_by_ref());
                     }
                 });
-                match header.state.joiner_woken() {
-                    JoinerWoken::Released(release) => release,
-                    JoinerWoken::DropWaker => {
-                        // SAFETY: the JoinHandle is gone and has left the slot to us.
-                        wakers::drop_all(unsafe { header.take_join_waker() });
-                        header.state.release()
-                    }
-                }
+                header.state.joiner_woken().unwrap_or_else(|| {
+                    // SAFETY: the JoinHandle is gone and has left the slot to us.
+                    wakers::drop_all(unsafe { header.take_join_waker() });
+                    header.state.release()
+                })
             }
             Complete::OutputUnwanted => {
                 // SAFETY: no JoinHandle is left, and none can come back: the output is ours.
@@ -490,7 +476,8 @@ impl TaskRef {
     #[inline(always)]
     fn woken(&self, wake: Wake) {
         match wake {
-            Wake::Schedule => self.schedule_hot(),
+            // The wake has just set SCHEDULED, so this makes the `Hot`.
+            Wake::Schedule => Hot(self.0).schedule(),
             Wake::ScheduleFollowed => self.schedule_followed(),
             // A task that wakes itself in its poll has yielded: that is how a future that knows no runtime
             // yields.
@@ -503,22 +490,18 @@ impl TaskRef {
 
     pub(super) fn abort(&self) {
         if self.header().state.abort() == Wake::Schedule {
-            self.schedule_hot();
+            // As in `woken`: the abort has just set SCHEDULED.
+            Hot(self.0).schedule();
         }
     }
 
-    /// As [`TaskRef::schedule_hot`], for a followed task.
+    /// The wake has just set SCHEDULED, and the task is followed.
     #[cold]
     #[inline(never)]
     fn schedule_followed(&self) {
         let task = Hot(self.0);
         task.ready_followed();
         task.schedule();
-    }
-
-    /// The caller has just set SCHEDULED, so it makes the `Hot`.
-    fn schedule_hot(&self) {
-        Hot(self.0).schedule();
     }
 
     /// Moves the output out.
@@ -532,16 +515,6 @@ impl TaskRef {
         // that of the output.
         unsafe { (self.header().vtable.take_output)(self.0, (&raw mut output).cast()) };
         output
-    }
-
-    /// Drops the output that the JoinHandle has not taken.
-    ///
-    /// # Safety
-    ///
-    /// Called by the JoinHandle alone, once, after it has seen COMPLETE.
-    pub(super) unsafe fn drop_output(&self) {
-        // SAFETY: the caller's promise: after COMPLETE the stage belongs to the JoinHandle.
-        unsafe { (self.header().vtable.drop_output)(self.0) };
     }
 }
 

@@ -49,12 +49,6 @@ impl Home {
         }
     }
 
-    /// Of a task without a record and a class that `worker` has polled.
-    #[inline]
-    pub(super) fn of_worker(worker: u16) -> Self {
-        Self(worker)
-    }
-
     /// The index of a thread that runs tasks and is no worker, and above those of all workers.
     pub(crate) const NO_WORKER: u16 = INDEX;
 

@@ -5,8 +5,9 @@ use super::budget;
 use super::header::TaskRef;
 use super::join_error::JoinError;
 use super::origin::TaskId;
-use super::state::{DropJoin, JoinSlot};
-use super::waker::{clear_join_note, set_join_note};
+use super::state::DropJoin;
+use super::waiting::Wait;
+use super::waker;
 use crate::engine::wakers;
 use crate::impls::{impl_debug, impl_unwind_safe};
 use std::future::Future;
@@ -98,28 +99,24 @@ impl<T> JoinHandle<T> {
             if same {
                 // `pending` is right: had the task completed, its wake of this waker is still to come or
                 // has come.
-                return ready_if(state.is_complete());
+                return if state.is_complete() { Poll::Ready(()) } else { Poll::Pending };
             }
         }
         // Cloned before the slot is touched: a waker's clone is user code, and may panic.
         let waker = cx.waker().clone();
-        if state.has_join_waker() && state.unset_join_waker() == JoinSlot::Complete {
+        if state.has_join_waker() && state.flip_join_waker().is_ready() {
             return Poll::Ready(());
         }
-        // SAFETY: JOIN_WAKER is 0, so the slot is ours alone until `set_join_waker` gives it to the task,
+        // SAFETY: JOIN_WAKER is 0, so the slot is ours alone until `flip_join_waker` gives it to the task,
         // whether or not the task is complete.
         let old = header.join_waker.with_mut(|slot| unsafe { (*slot).replace(waker) });
-        let given = state.set_join_waker();
+        let given = state.flip_join_waker();
         if let Some(old) = &old {
-            clear_join_note(old, header.id);
+            waker::clear(old, Wait::Join, header.id.to_bits());
         }
         wakers::drop_all(old);
-        ready_if(given == JoinSlot::Complete)
+        given
     }
-}
-
-fn ready_if(is_complete: bool) -> Poll<()> {
-    if is_complete { Poll::Ready(()) } else { Poll::Pending }
 }
 
 impl<T> JoinHandle<T> {
@@ -128,7 +125,7 @@ impl<T> JoinHandle<T> {
     pub(crate) fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         budget::poll_leaf(cx, |cx| {
             if !self.is_finished() && self.poll_complete(cx).is_pending() {
-                set_join_note(cx.waker(), self.id());
+                waker::set(cx.waker(), Wait::Join, self.id().to_bits());
                 return Poll::Pending;
             }
             Poll::Ready(())
@@ -173,11 +170,18 @@ impl TaskRef {
         let header = this.header();
         match header.state.drop_join() {
             DropJoin::Released => return,
-            // SAFETY: JOIN_WAKER and JOIN_INTEREST are 0 now, so the task never looks at the slot again.
-            DropJoin::DropWaker => unsafe { this.drop_join_waker() },
+            DropJoin::DropWaker => {
+                // SAFETY: JOIN_WAKER and JOIN_INTEREST are 0 now, so the task never looks at the slot again.
+                let waker = unsafe { header.take_join_waker() };
+                if let Some(waker) = &waker {
+                    // The task that waited may be cold, and have given the handle away.
+                    waker::clear(waker, Wait::Join, header.id.to_bits());
+                }
+                wakers::drop_all(waker);
+            }
             DropJoin::Complete { slot_is_ours } => {
                 // SAFETY: the task is complete and the JoinHandle exists (we are it): the output is ours.
-                unsafe { this.drop_output() };
+                unsafe { (header.vtable.drop_output)(this.0) };
                 if slot_is_ours {
                     // SAFETY: the task has handed the slot back, or never had it.
                     wakers::drop_all(unsafe { header.take_join_waker() });
@@ -185,23 +189,6 @@ impl TaskRef {
             }
         }
         drop(ManuallyDrop::into_inner(this));
-    }
-
-    /// Drops the waker of a task that waited for this one, which is not complete.
-    ///
-    /// # Safety
-    ///
-    /// The slot is the caller's: see the table in cell.rs.
-    #[cold]
-    unsafe fn drop_join_waker(&self) {
-        let header = self.header();
-        // SAFETY: the caller's promise.
-        let waker = unsafe { header.take_join_waker() };
-        if let Some(waker) = &waker {
-            // The task that waited may be cold, and have given the handle away.
-            clear_join_note(waker, header.id);
-        }
-        wakers::drop_all(waker);
     }
 }
 

@@ -26,27 +26,24 @@ struct JoinErrorInner {
 }
 
 pub(crate) enum Cause {
-    Cancelled,
-    /// It was not begun, and this is why.
-    Refused(String),
+    /// With the reason, if there is a particular one.
+    Cancelled(Option<String>),
     /// Behind a lock only to be Sync: payloads are Send, but need not be Sync.
     Panic(Mutex<Payload>),
 }
 
 impl JoinError {
-    pub(super) fn cancelled(id: TaskId) -> Self {
-        Self { inner: Box::new(JoinErrorInner { id, cause: Cause::Cancelled }) }
-    }
-
-    /// It counts as cancelled.
-    pub(super) fn refused(id: TaskId, why: String) -> Self {
-        Self { inner: Box::new(JoinErrorInner { id, cause: Cause::Refused(why) }) }
+    /// `why`: the reason, if there is a particular one.
+    pub(super) fn cancelled(id: TaskId, why: Option<String>) -> Self {
+        Self { inner: Box::new(JoinErrorInner { id, cause: Cause::Cancelled(why) }) }
     }
 
     /// Every panic of a task comes through here, on the thread of the panic.
     #[cold]
     pub(super) fn panic(task: RunningTask, payload: Payload) -> Self {
-        tell(task, &*payload);
+        if let Some(on_panic) = ON_PANIC.get() {
+            on_panic(task, &*payload);
+        }
         let cause = Cause::Panic(Mutex::new(payload));
         Self { inner: Box::new(JoinErrorInner { id: task.id(), cause }) }
     }
@@ -55,7 +52,7 @@ impl JoinError {
     /// [blocking work](crate::spawn_blocking), not begun because there is no thread for it. In the last case
     /// `Display` gives the system's error.
     pub fn is_cancelled(&self) -> bool {
-        matches!(self.inner.cause, Cause::Cancelled | Cause::Refused(_))
+        matches!(self.inner.cause, Cause::Cancelled(_))
     }
 
     /// Returns whether the task panicked.
@@ -73,7 +70,7 @@ impl JoinError {
             Cause::Panic(payload) => {
                 Ok(payload.into_inner().unwrap_or_else(PoisonError::into_inner))
             }
-            Cause::Cancelled | Cause::Refused(_) => Err(self),
+            Cause::Cancelled(_) => Err(self),
         }
     }
 
@@ -87,36 +84,18 @@ impl JoinError {
     }
 }
 
-// What is called when a task has panicked: on the thread of the panic, after the panic hook. It must not
-// panic, because a panic may unwind there. The runtimes above explain the panic if they can, and a recording
-// notes it.
-//
-// Where a task's panic becomes its output is the coldest place for that: a task that does not panic is not
-// asked and has no field for it. Rejected: a function in the table of each type of tasks, which all programs
-// would have for each of their futures; and the panic hook of std, which is the program's, knows no task, and
-// is called for panics that the task itself catches.
-//
-// The first call sets each of the two. They are std's `OnceLock`s, as no model has one that lives in a
-// static, and there is nothing to explore here.
-static EXPLAIN: OnceLock<fn(&(dyn Any + Send))> = OnceLock::new();
-static NOTE: OnceLock<fn(RunningTask)> = OnceLock::new();
+/// What is called with a task that has panicked, and with what the panic carries: on the thread of the panic,
+/// after the panic hook. It must not panic, because a panic may unwind there.
+///
+/// Where a task's panic becomes its output is the coldest place for that: a task that does not panic is not
+/// asked and has no field for it. Rejected: a function in the table of each type of tasks, which all programs
+/// would have for each of their futures; and the panic hook of std, which is the program's, knows no task,
+/// and is called for panics that the task itself catches.
+///
+/// It is std's `OnceLock`, as no model has one that lives in a static, and there is nothing to explore here.
+static ON_PANIC: OnceLock<fn(RunningTask, &(dyn Any + Send))> = OnceLock::new();
 
-/// From now on `explain` is called with what each panic of a task carries.
-pub(crate) fn explain_by(explain: fn(&(dyn Any + Send))) {
-    EXPLAIN.get_or_init(|| explain);
-}
-
-/// From now on `note` is called with each task that has panicked.
-pub(crate) fn note_by(note: fn(RunningTask)) {
-    NOTE.get_or_init(|| note);
-}
-
-/// `task` has panicked on this thread.
-pub(super) fn tell(task: RunningTask, payload: &(dyn Any + Send)) {
-    if let Some(explain) = EXPLAIN.get() {
-        explain(payload);
-    }
-    if let Some(note) = NOTE.get() {
-        note(task);
-    }
+/// From now on `f` is called when a task has panicked. The first call sets it.
+pub(crate) fn call_on_panic(f: fn(RunningTask, &(dyn Any + Send))) {
+    ON_PANIC.get_or_init(|| f);
 }

@@ -4,9 +4,7 @@ use super::cell::new_send_task;
 use super::header::{Cold, Completer, Hot, RegistryKey, Runner, Schedule};
 use super::join::{AbortHandle, JoinHandle};
 use super::registry::Registry;
-use super::state::{
-    Complete, JoinSlot, JoinerWoken, Pending, Released, Start, State, Wake as StateWake,
-};
+use super::state::{Complete, Pending, Released, Start, State, Wake as StateWake};
 use crate::engine::queue::local::NextSlot;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex, both_ways, thread};
@@ -321,14 +319,14 @@ fn the_slot_comes_back_to_the_handle_after_it_was_read() {
         let state = Arc::new(State::new());
         let slot = Plain::new();
         slot.write();
-        assert_eq!(state.set_join_waker(), JoinSlot::Moved);
+        assert_eq!(state.flip_join_waker(), Poll::Pending);
         let task = {
             let (state, slot) = (state.clone(), slot.clone());
             thread::spawn(move || {
                 assert_eq!(state.start(), Start::Poll);
                 assert_eq!(state.complete(), Complete::WakeJoiner);
                 slot.write();
-                assert_eq!(state.joiner_woken(), JoinerWoken::Released(Released::Nothing));
+                assert_eq!(state.joiner_woken(), Some(Released::Nothing));
             })
         };
         way.here();
@@ -460,7 +458,7 @@ fn an_abort_alone_ends_the_task() {
 fn a_task_that_goes_cold_during_the_close_is_aborted() {
     is_cancelled_beside_its_poll(|_, queue| {
         for task in queue.registry.close() {
-            task.cancel(queue);
+            task.cancel(queue, None);
         }
     });
 }
@@ -496,7 +494,7 @@ fn a_closing_registry_and_a_wake_share_one_hot() {
         let found = queue.registry.close();
         assert!(found.len() <= 1);
         for task in found {
-            task.cancel(&*queue);
+            task.cancel(&*queue, None);
         }
         queue.run_to_completion();
         other.join().expect("no panic");

@@ -12,7 +12,6 @@ use crate::engine::sync_shim::thread_local;
 use crate::engine::tokio_note::TASK_ID;
 use std::cell::Cell;
 use std::fmt;
-use std::marker::PhantomData;
 use std::num::NonZeroU64;
 use std::panic::Location;
 use std::sync::Arc;
@@ -48,48 +47,9 @@ impl Origin for &'static Location<'static> {
     }
 }
 
-/// A task with a name.
-impl<O: Origin<Name = ()>> Origin for (O, Arc<str>) {
-    type Name = Arc<str>;
-    type Future<F> = O::Future<F>;
-
-    fn into_parts(self) -> (&'static Location<'static>, Arc<str>) {
-        let (origin, name) = self;
-        (origin.into_parts().0, name)
-    }
-}
-
-/// The origin of a task that polls a box, while the program has spawned the `T` in it.
-pub struct Boxed<O, T> {
-    origin: O,
-    spawned: PhantomData<T>,
-}
-
-impl<O, T> Boxed<O, T> {
-    /// Returns the origin of a task that comes from `origin`, but for the box.
-    pub fn new(origin: O) -> Self {
-        Self { origin, spawned: PhantomData }
-    }
-}
-
-impl<O: Origin, T> Origin for Boxed<O, T> {
-    type Name = O::Name;
-    type Future<F> = T;
-
-    fn into_parts(self) -> (&'static Location<'static>, O::Name) {
-        self.origin.into_parts()
-    }
-}
-
 impl Name for () {
     fn get(&self) -> Option<Arc<str>> {
         None
-    }
-}
-
-impl Name for Arc<str> {
-    fn get(&self) -> Option<Arc<str>> {
-        Some(self.clone())
     }
 }
 

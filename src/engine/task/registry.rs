@@ -158,13 +158,13 @@ impl ListEntry {
         // SAFETY: the caller's promise; the fields that are read here are atomic, or never change.
         let Header { link, state, vtable, id, spawned_at, .. } = unsafe { header.as_ref() };
         let wakers = state.cold_wakers();
-        let mut note = link.note().map(Note::from_word);
+        let mut note = link.note().map(Note);
         let mark = if marks { state.mark() } else { state.seen() };
         // The order of the looks makes the proof: see `insight::deadlocks`. The note comes last, because
         // code that takes the waker away forgets the note before.
         let is_note_reliable = match note {
             Some(seen) if wakers == Some(1) && seen.is_reliable() => {
-                note = link.note().map(Note::from_word);
+                note = link.note().map(Note);
                 note.is_some_and(Note::is_reliable) && mark != Mark::Hot
             }
             _ => false,

@@ -15,16 +15,17 @@
 //! | `wake` | cold | queued | `Schedule` |
 //! |        | queued, running | same, WOKEN | `Noted` |
 //! |        | complete | same | nothing |
-//! | `start` | queued | running, WOKEN cleared | `Poll`, or `Cancel` if CANCELLED |
+//! | `start` | queued | running, WOKEN cleared | `Poll`; `Marked` if CANCELLED, TRACED or FOLLOWED |
 //! | `pending` | running | cold | `Cold` |
 //! |        | running, WOKEN | queued | `Requeue` |
 //! |        | running, CANCELLED | same | `Cancel` |
 //! | none, it has yielded | running | queued, bits unchanged | `run` gives it to `Runner::yielded` |
 //! | `trace` | not complete | as after `wake`, plus TRACED | as of `wake` |
-//! | `start` | queued, TRACED | running, TRACED and WOKEN cleared | `Trace`; `Cancel` if CANCELLED |
+//! | `start_marked` | running, CANCELLED | same | `Cancel` |
+//! |        | running, TRACED | running, TRACED cleared | `Trace` |
+//! |        | running | same | `Poll` |
 //! | `follow` | queued, running | same, with or without FOLLOWED | |
 //! | `wake` | cold, FOLLOWED | queued | `ScheduleFollowed` |
-//! | `start` | queued, FOLLOWED, not CANCELLED | running, WOKEN cleared | `Followed`, then as without it |
 //! | `pending` | running, WOKEN, FOLLOWED | queued | `RequeueFollowed` |
 //! | `abort` | cold | queued, CANCELLED | `Schedule` |
 //! |        | queued, running | same, CANCELLED | nothing |
@@ -32,9 +33,9 @@
 //! | `complete` | running | complete | which side owns the output, see there |
 //!
 //! SCHEDULED stays set through the poll. So a round trip costs two RMWs: one for the wake that sets it, one
-//! for the `pending` that clears it; `start` is a load unless the task was woken while it was hot, or is
-//! traced. WOKEN is a bit and not a counter, which nexosim's executor has, so that a storm of wakes cannot
-//! overflow anything.
+//! for the `pending` that clears it; `start` is a load unless the task was woken while it was hot. WOKEN
+//! is a bit and not a counter, which nexosim's executor has, so that a storm of wakes cannot overflow
+//! anything.
 //!
 //! SEEN: a thread that looks at the task has found it cold, and the task has not gone cold again since.
 //! `pending` clears it at no cost: its exchange clears SCHEDULED in any case. So a cold task that is SEEN has
@@ -42,7 +43,8 @@
 //! `a_seen_task_has_been_cold_all_the_time`.
 //!
 //! TRACED asks for a poll that notes where the task waits (traced.rs). It comes with a wake, so that a poll
-//! follows in which `start` clears it. A task that is cancelled keeps it, and is found to have ended with it.
+//! follows before which `start_marked` clears it. A task that is cancelled keeps it, and is found to have
+//! ended with it.
 //!
 //! FOLLOWED: the wait from the task's next wake to the poll after that is measured (followed.rs). Both see
 //! the bits in a word that they read anyway, on any thread, so a task that is not followed pays nothing.
@@ -60,6 +62,7 @@
 //! `the_slot_of_the_join_waker_changes_hands_both_ways`).
 
 use crate::engine::sync_shim::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 
 const SCHEDULED: usize = 1;
 const WOKEN: usize = 1 << 1;
@@ -81,6 +84,11 @@ const MAX_WORD: usize = isize::MAX as usize;
 /// The number under which a task with this word is followed.
 fn number_in(word: usize) -> Option<u32> {
     ((word & FOLLOWED) >> FOLLOWED_SHIFT).checked_sub(1).map(|number| number as u32)
+}
+
+/// For how many waits that of a task stands which is followed under that number.
+pub(crate) fn stands_for(number: u32) -> u64 {
+    1 << (2 * number)
 }
 
 /// What a wake, which brings `flag`, makes of the word.
@@ -119,9 +127,16 @@ pub(crate) enum Wake {
 #[must_use]
 pub(crate) enum Start {
     Poll,
-    /// The task is followed: the caller says when its wait ends, and asks with
-    /// [`start_followed`](State::start_followed) what else there is to do.
-    Followed,
+    /// The task is to be cancelled or traced, or is followed. If [`ends_wait`](State::ends_wait) is true, the
+    /// caller says that the wait ends. Then [`start_marked`](State::start_marked) tells what there is to do.
+    Marked,
+}
+
+/// Before a poll of a task that is marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Marked {
+    Poll,
     /// Poll with a waker that notes where it is cloned.
     Trace,
     /// Drop the future instead of polling it, then complete.
@@ -181,16 +196,6 @@ impl Released {
     }
 }
 
-/// After the JoinHandle has asked for the waker slot, or has handed it over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(crate) enum JoinSlot {
-    /// The slot has changed hands.
-    Moved,
-    /// The task is complete, and nothing has changed: the output is there.
-    Complete,
-}
-
 /// After the output has been stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
@@ -202,16 +207,6 @@ pub(crate) enum Complete {
     WakeJoiner,
     /// Complete, and the live reference is released.
     Released(Released),
-}
-
-/// After the joiner has been woken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(crate) enum JoinerWoken {
-    /// The slot is the JoinHandle's again; the live reference is released.
-    Released(Released),
-    /// The JoinHandle is gone: the caller empties the slot, then releases the live reference.
-    DropWaker,
 }
 
 /// After the JoinHandle has been dropped.
@@ -264,7 +259,7 @@ impl State {
         self.wake_with(0)
     }
 
-    /// A wake by reference that asks for a poll with [`Start::Trace`]. The caller holds the lock under which
+    /// A wake by reference that asks for a poll with [`Marked::Trace`]. The caller holds the lock under which
     /// the task leaves its registry.
     pub(crate) fn trace(&self) -> Wake {
         self.wake_with(TRACED)
@@ -306,35 +301,30 @@ impl State {
             // Release: this thread has written nothing that a waker reads.
             word = self.0.fetch_and(!WOKEN, Ordering::Acquire);
         }
-        if word & (CANCELLED | TRACED | FOLLOWED) == 0 { Start::Poll } else { self.start_marked() }
+        if word & (CANCELLED | TRACED | FOLLOWED) == 0 { Start::Poll } else { Start::Marked }
     }
 
-    /// Reads the word again, so that `start` need not keep it.
-    #[cold]
-    #[inline(never)]
-    fn start_marked(&self) -> Start {
-        // Ordering: Acquire, as in `start`: a request may have come in between.
-        let word = self.0.load(Ordering::Acquire);
-        let is_followed = word & FOLLOWED != 0 && word & CANCELLED == 0;
-        if is_followed { Start::Followed } else { self.start_asked(word) }
+    /// After [`Start::Marked`]: whether the wait of a followed task ends in a poll. That of a task that is to
+    /// be cancelled does not.
+    pub(crate) fn ends_wait(&self) -> bool {
+        // Ordering: Relaxed, a matter of what is measured.
+        let word = self.0.load(Ordering::Relaxed);
+        word & FOLLOWED != 0 && word & CANCELLED == 0
     }
 
-    /// After [`Start::Followed`].
-    pub(crate) fn start_followed(&self) -> Start {
+    /// After [`Start::Marked`], and after it was said that a wait ends. Reads the word again: a request may
+    /// have come in between.
+    pub(crate) fn start_marked(&self) -> Marked {
         // Ordering: Acquire, as in `start`.
-        self.start_asked(self.0.load(Ordering::Acquire))
-    }
-
-    fn start_asked(&self, word: usize) -> Start {
-        match word & (CANCELLED | TRACED) {
-            0 => Start::Poll,
+        match self.0.load(Ordering::Acquire) & (CANCELLED | TRACED) {
+            0 => Marked::Poll,
             TRACED => {
                 // Ordering: Acquire, as for WOKEN: a request that finds this bit set is answered here. One
                 // that comes after it sets the bit anew, with WOKEN.
                 self.0.fetch_and(!TRACED, Ordering::Acquire);
-                Start::Trace
+                Marked::Trace
             }
-            _ => Start::Cancel,
+            _ => Marked::Cancel,
         }
     }
 
@@ -408,15 +398,16 @@ impl State {
         })
     }
 
-    /// After the joiner has been woken: hands the slot back and releases the live reference.
-    pub(crate) fn joiner_woken(&self) -> JoinerWoken {
+    /// After the joiner has been woken: hands the slot back and releases the live reference. `None`: the
+    /// JoinHandle is gone, so the caller empties the slot, and then releases the live reference.
+    pub(crate) fn joiner_woken(&self) -> Option<Released> {
         self.update(|word| {
             debug_assert_eq!(word & (COMPLETE | JOIN_WAKER), COMPLETE | JOIN_WAKER);
             if word & JOIN_INTEREST == 0 {
-                return Err(JoinerWoken::DropWaker);
+                return Err(None);
             }
             let next = (word & !JOIN_WAKER) - REF_ONE;
-            Ok((next, JoinerWoken::Released(Released::after(next))))
+            Ok((next, Some(Released::after(next))))
         })
     }
 
@@ -493,24 +484,14 @@ impl State {
         self.0.load(Ordering::Acquire) & JOIN_WAKER != 0
     }
 
-    /// Takes the waker slot back from the task.
-    pub(crate) fn unset_join_waker(&self) -> JoinSlot {
+    /// Gives the filled waker slot to the task, or takes it back from the task. For the JoinHandle, which
+    /// knows whose it is. `Ready`: the task is complete, and nothing has changed; the output is there.
+    pub(crate) fn flip_join_waker(&self) -> Poll<()> {
         self.update(|word| {
             if word & COMPLETE != 0 {
-                Err(JoinSlot::Complete)
+                Err(Poll::Ready(()))
             } else {
-                Ok((word & !JOIN_WAKER, JoinSlot::Moved))
-            }
-        })
-    }
-
-    /// Gives the filled waker slot to the task.
-    pub(crate) fn set_join_waker(&self) -> JoinSlot {
-        self.update(|word| {
-            if word & COMPLETE != 0 {
-                Err(JoinSlot::Complete)
-            } else {
-                Ok((word | JOIN_WAKER, JoinSlot::Moved))
+                Ok((word ^ JOIN_WAKER, Poll::Pending))
             }
         })
     }

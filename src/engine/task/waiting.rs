@@ -70,9 +70,9 @@ impl Wait {
     }
 }
 
-/// One thing that a task waits for.
+/// One thing that a task waits for, as the word that lies in a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Note(NonZeroUsize);
+pub(crate) struct Note(pub(super) NonZeroUsize);
 
 impl Note {
     /// `None` where a word has no room for both, and if the address is not one of a word.
@@ -88,14 +88,6 @@ impl Note {
         }
         let word = number >> shift << NUMBER_SHIFT | wait.kind() << KIND_SHIFT | ODD;
         NonZeroUsize::new(word as usize).map(Self)
-    }
-
-    pub(super) fn from_word(word: NonZeroUsize) -> Self {
-        Self(word)
-    }
-
-    pub(super) fn to_word(self) -> NonZeroUsize {
-        self.0
     }
 
     fn bits(self) -> u64 {

@@ -7,7 +7,7 @@
 #![allow(unsafe_code)]
 
 use super::current::{self, RunningTask};
-use super::header::TaskRef;
+use super::header::{Header, TaskRef};
 use super::origin::TaskId;
 use super::traced;
 use super::waiting::{Note, Wait};
@@ -15,6 +15,7 @@ use crate::engine::queue::wake_channel::Link;
 use crate::primitive_kind::PrimitiveKind;
 use std::mem::ManuallyDrop;
 use std::num::{NonZeroU16, NonZeroUsize};
+use std::ptr;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
 /// One table for all types of tasks, so that two wakers of one task compare equal, unless one of them is the
@@ -39,25 +40,30 @@ pub(super) unsafe fn borrowed(
 ) -> ManuallyDrop<Waker> {
     // SAFETY: the functions of both tables keep RawWaker's contract: clone counts a reference, wake and
     // drop release one.
-    ManuallyDrop::new(unsafe { Waker::from_raw(RawWaker::new(data, table)) })
+    ManuallyDrop::new(unsafe { Waker::new(data, table) })
 }
 
 /// Whether `waker` is a task's, whichever task's it is: to clone it is to count, and calls no user code.
 #[inline]
 pub(crate) fn is_task(waker: &Waker) -> bool {
-    is_ordinary(waker) || std::ptr::eq(waker.vtable(), &TRACING)
+    is_ordinary(waker) || ptr::eq(waker.vtable(), &TRACING)
+}
+
+/// The header of the task that `waker` wakes, if it is a task of ours.
+#[inline]
+fn header_of(waker: &Waker) -> Option<&Header> {
+    // SAFETY: the data of a task's waker is the task's header, and the waker keeps the task alive.
+    is_task(waker).then(|| unsafe { &*waker.data().cast::<Header>() })
 }
 
 /// Whether `waker` is that of a task of this scheduler.
 pub(crate) fn is_task_of<S>(waker: &Waker, scheduler: *const S) -> bool {
-    // SAFETY: the waker keeps the task alive.
-    is_task(waker)
-        && unsafe { TaskRef::from_raw(waker.data()) }.header().scheduler == scheduler.cast()
+    header_of(waker).is_some_and(|header| header.scheduler == scheduler.cast())
 }
 
 #[inline]
 fn is_ordinary(waker: &Waker) -> bool {
-    std::ptr::eq(waker.vtable(), &ORDINARY)
+    ptr::eq(waker.vtable(), &ORDINARY)
 }
 
 /// Asks for another poll through `waker`, after all tasks that are already in the queue.
@@ -84,7 +90,7 @@ pub(crate) fn set_note<T: ?Sized>(waker: &Waker, kind: PrimitiveKind, thing: *co
 
 /// The note that the task which this thread polls has set last in this poll, if `waker` is its own.
 pub(crate) fn note_of_poll(waker: &Waker) -> Option<Note> {
-    with_own_link(waker, |link| link.note().map(Note::from_word))?
+    own_link(waker)?.note().map(Note)
 }
 
 /// Adds to the note that the task has set last in this poll, if `waker` is its own, the number of a place in
@@ -93,35 +99,27 @@ pub(crate) fn note_of_poll(waker: &Waker) -> Option<Note> {
 /// To be called in the poll of the future that has set the note. To take the waker from where the note says
 /// is up to that future, so no [`clear_note`] comes in between. If one did, it would not be undone here.
 pub(crate) fn set_place(waker: &Waker, place: NonZeroU16) {
-    with_own_link(waker, |link| {
-        if let Some(note) = link.note() {
-            link.replace_note(note, Some(Note::from_word(note).at(Some(place)).to_word()));
-        }
-    });
+    let Some(link) = own_link(waker) else { return };
+    if let Some(note) = link.note() {
+        link.replace_note(note, Some(Note(note).at(Some(place)).0));
+    }
 }
 
-/// As [`set_note`], for a task that waits for the end of another one.
-#[inline]
-pub(super) fn set_join_note(waker: &Waker, task: TaskId) {
-    set(waker, Wait::Join, task.to_bits());
-}
-
+/// As [`set_note`], for any wait. `number` is that of what is waited for.
 // A call: in line it made polls so large that the compiler put less of the worker's loop in line.
 #[inline(never)]
-fn set(waker: &Waker, wait: Wait, number: u64) {
-    with_own_link(waker, |link| link.set_note(Note::new(wait, number).map(Note::to_word)));
+pub(super) fn set(waker: &Waker, wait: Wait, number: u64) {
+    if let Some(link) = own_link(waker) {
+        link.set_note(Note::new(wait, number).map(|note| note.0));
+    }
 }
 
-/// Calls `with` with the link of the task that this thread polls, if `waker` is its own. The link is this
-/// thread's, because it polls the task.
+/// The link of the task that this thread polls, if `waker` is its own. The link is this thread's, because it
+/// polls the task.
 #[inline]
-fn with_own_link<R>(waker: &Waker, with: impl FnOnce(&Link) -> R) -> Option<R> {
-    if !(is_task(waker) && current::is_polled(waker.data())) {
-        return None;
-    }
-    // SAFETY: the waker keeps the task alive.
-    let task = unsafe { TaskRef::from_raw(waker.data()) };
-    Some(with(&task.header().link))
+fn own_link(waker: &Waker) -> Option<&Link> {
+    let header = header_of(waker)?;
+    ptr::eq(current::polled(), waker.data()).then_some(&header.link)
 }
 
 /// To be called before a waker, which was stored where its task waits for `thing`, is taken from there
@@ -130,18 +128,12 @@ pub(crate) fn clear_note<T: ?Sized>(waker: &Waker, kind: PrimitiveKind, thing: *
     clear(waker, Wait::Primitive(kind), thing.addr() as u64);
 }
 
-/// As [`clear_note`], for a task that waited for the end of another one.
-pub(super) fn clear_join_note(waker: &Waker, task: TaskId) {
-    clear(waker, Wait::Join, task.to_bits());
-}
-
+/// As [`clear_note`], for any wait. `number` is that of what was waited for.
 #[cold]
-fn clear(waker: &Waker, wait: Wait, number: u64) {
-    if let Some(note) = Note::new(wait, number).filter(|_| is_task(waker)) {
-        // SAFETY: the waker keeps the task alive.
-        let task = unsafe { TaskRef::from_raw(waker.data()) };
-        let link = &task.header().link;
-        let is_it = |found: &NonZeroUsize| Note::from_word(*found).at(None) == note;
+pub(super) fn clear(waker: &Waker, wait: Wait, number: u64) {
+    if let (Some(header), Some(note)) = (header_of(waker), Note::new(wait, number)) {
+        let link = &header.link;
+        let is_it = |found: &NonZeroUsize| Note(*found).at(None) == note;
         while let Some(found) = link.note().filter(is_it) {
             if link.replace_note(found, None) {
                 break;
@@ -163,8 +155,7 @@ pub(crate) fn polled_task() -> Option<RunningTask> {
 
 /// The task that `waker` wakes, if it is a task of ours.
 pub(crate) fn task_of(waker: &Waker) -> Option<TaskId> {
-    // SAFETY: the waker keeps the task alive.
-    is_task(waker).then(|| unsafe { TaskRef::from_raw(waker.data()) }.header().id)
+    header_of(waker).map(|header| header.id)
 }
 
 /// # Safety

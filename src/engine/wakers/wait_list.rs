@@ -45,10 +45,9 @@
 //! keeps others from being called.
 #![allow(unsafe_code)]
 
-use super::{WakeList, drop_all, guard};
+use super::{WakeList, drop_all};
 use crate::engine::sync_shim::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use crate::engine::sync_shim::{SpinMutex, SpinMutexGuard, UnsafeCell, const_fn};
-use pin_project_lite::pin_project;
 use std::future::poll_fn;
 use std::marker::PhantomPinned;
 use std::mem::{self, MaybeUninit};
@@ -203,9 +202,7 @@ impl<T> WaitList<T> {
         attempt: impl FnMut(&mut Locked<'_, T>) -> Poll<R>,
     ) -> Poll<R> {
         let (poll, unused) = self.poll_replacing(place, cx, attempt);
-        if let Some(waker) = unused {
-            guard(|| drop(waker));
-        }
+        drop_all(unused);
         poll
     }
 
@@ -244,8 +241,10 @@ impl<T> WaitList<T> {
         word: usize,
         mut attempt: impl FnMut(&mut Locked<'_, T>) -> Poll<R>,
     ) -> R {
-        let waiting = pin!(PlaceGuard { list: self, place: Place::new(word) });
-        let place = waiting.as_ref().project_ref().place;
+        let place = pin!(Place::new(word));
+        let place = place.as_ref();
+        // Dropped before the place.
+        let _guard = PlaceGuard { list: self, place };
         poll_fn(|cx| self.poll(place, cx, &mut attempt)).await
     }
 
@@ -329,19 +328,15 @@ impl<T> WaitList<T> {
     }
 }
 
-pin_project! {
-    /// A place that leaves `list` when it is dropped.
-    struct PlaceGuard<'a, T> {
-        list: &'a WaitList<T>,
-        #[pin]
-        place: Place,
-    }
+/// Takes `place` out of `list` when it is dropped.
+struct PlaceGuard<'a, T> {
+    list: &'a WaitList<T>,
+    place: Pin<&'a Place>,
+}
 
-    impl<T> PinnedDrop for PlaceGuard<'_, T> {
-        fn drop(this: Pin<&mut Self>) {
-            let this = this.project();
-            this.list.leave(this.place.as_ref());
-        }
+impl<T> Drop for PlaceGuard<'_, T> {
+    fn drop(&mut self) {
+        self.list.leave(self.place);
     }
 }
 
@@ -406,11 +401,7 @@ impl<T> Locked<'_, T> {
 
     /// Takes `place` out if it is in this list, and returns its waker.
     pub(crate) fn leave(&mut self, place: Pin<&Place>) -> Option<Waker> {
-        self.holds(&place).then(|| {
-            // Ordering: Relaxed, written under this lock.
-            let word = place.word.load(Ordering::Relaxed);
-            self.take_out(NonNull::from(&*place), word)
-        })
+        self.word(&place).map(|word| self.take_out(NonNull::from(&*place), word))
     }
 
     /// The word of `place`, if it is in this list.

@@ -9,7 +9,7 @@ use crate::engine::task::JoinHandle;
 use crate::engine::task::origin::Origin;
 use crate::engine::tokio_note::NOTE;
 #[cfg(unix)]
-use crate::engine::wakers::Signal;
+use crate::runtime::latch::Latch;
 use crate::runtime::tokio_context;
 use std::future::Future;
 use std::io;
@@ -128,7 +128,7 @@ where
 
 /// Set when the current runtime begins to end. `None`: the thread is in none.
 #[cfg(unix)]
-pub(crate) fn ending() -> Option<Arc<Signal>> {
+pub(crate) fn ending() -> Option<Arc<Latch>> {
     with(|handle| handle.map(|handle| handle.inner.ending.clone()))
 }
 

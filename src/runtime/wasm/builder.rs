@@ -1,7 +1,7 @@
 //! Settings of a runtime, and making one.
 
 use super::local_runtime::LocalRuntime;
-use crate::engine::task::hooks::TaskHooks;
+use super::task_functions::TaskFunctions;
 use crate::impls::setters;
 use std::io;
 
@@ -11,13 +11,13 @@ use std::io;
 #[derive(Debug, Clone)]
 pub struct Builder {
     start_paused: bool,
-    pub(super) task_hooks: TaskHooks,
+    pub(super) task_functions: TaskFunctions,
 }
 
 impl Builder {
     /// Returns the default settings.
     pub fn new_current_thread() -> Self {
-        Self { start_paused: false, task_hooks: TaskHooks::default() }
+        Self { start_paused: false, task_functions: TaskFunctions::default() }
     }
 
     /// Sets how the names of the runtime's threads begin: without effect on wasm, where it makes none.
@@ -40,7 +40,8 @@ impl Builder {
     /// None on wasm.
     pub fn build_local(&mut self) -> io::Result<LocalRuntime> {
         let runtime = LocalRuntime::new()?;
-        if let (Some(hooks), Some(local)) = (self.task_hooks.if_any(), runtime.handle().settled()) {
+        let hooks = self.task_functions.if_any();
+        if let (Some(hooks), Some(local)) = (hooks, runtime.handle().settled()) {
             local.shared().set_task_hooks(hooks);
         }
         if self.start_paused {

@@ -15,7 +15,7 @@
 //! thread that makes a runtime therefore leaves the reserve alone when the lock is taken: the other one fills
 //! it.
 
-use crate::engine::sync_shim::lock_unless_lost;
+use crate::runtime::lost_lock::lock_unless_lost;
 use parking_lot::Mutex;
 use std::io;
 use std::mem;

@@ -32,7 +32,7 @@ fn a_wait_that_begins_beside_the_cancel_ends() {
         cancels.join().expect("no panic");
         assert!(was_ready || flag.is_set());
         assert!(is_ready(wait, &waker));
-        assert!(token.inner.signal.is_deserted());
+        assert!(token.inner.latch.is_deserted());
     });
 }
 
@@ -51,7 +51,7 @@ fn a_wait_that_is_given_up_beside_the_cancel_leaves_the_other_one() {
         token.cancel();
         assert!(flag.is_set());
         gives_up.join().expect("no panic");
-        assert!(token.inner.signal.is_deserted());
+        assert!(token.inner.latch.is_deserted());
     });
 }
 

@@ -69,19 +69,16 @@ impl AlarmClock {
             return None;
         }
         // Zero would stop the clock; besides, there is no time left to sleep.
-        let left = deadline.checked_sub(now).filter(|&left| left > 0);
-        let Some(left) = left else {
+        if deadline <= now {
             return Some(Duration::ZERO);
-        };
-        match self.ring_in(registry, Duration::from_nanos(left)) {
-            Ok(()) => {
-                self.set_for = Some(deadline);
-                None
-            }
+        }
+        if self.ring_in(registry, Duration::from_nanos(deadline - now)).is_err() {
             // Descriptors are lacking. The poller's timeout is coarse, but no thread waits for ever. What an
             // earlier setting has left is of no harm: its ring is one turn for nothing.
-            Err(_) => Some(super::until(now, deadline)),
+            return Some(super::until(now, deadline));
         }
+        self.set_for = Some(deadline);
+        None
     }
 
     fn ring_in(&mut self, registry: &Registry, left: Duration) -> io::Result<()> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ::loom::sync::{Condvar, Mutex};
 use ::loom::thread;
 
-use super::{AfterWake, AlarmSleep, AlarmWord, COALESCING};
+use super::{AlarmWord, COALESCING};
 use crate::engine::driver::Driver;
 use crate::engine::park::{Parker, Unpark};
 use crate::engine::sync_shim::atomic::{AtomicU64, Ordering};
@@ -69,21 +69,21 @@ impl Model {
     }
 
     fn wake(&self) {
-        if self.word.notify() == AfterWake::Ring {
+        if self.word.notify() {
             self.poller.ring();
         }
     }
 
     fn register(&self, deadline: u64) {
         self.next.store(deadline, Ordering::Relaxed);
-        if self.word.deadline_moved(deadline) == AfterWake::Ring {
+        if self.word.deadline_moved(deadline) {
             self.poller.ring();
         }
     }
 
     /// One sleep without an end, except that a timer would end it.
     fn sleep(&self) {
-        if self.word.announce(u64::MAX) == AlarmSleep::CalledOff {
+        if !self.word.announce(u64::MAX) {
             return;
         }
         if self.next.load(Ordering::Relaxed) == u64::MAX {
@@ -106,14 +106,14 @@ fn a_coalesced_turn_is_ended_by_a_wake_and_not_by_a_deadline() {
             let model = model.clone();
             move || {
                 model.work.store(1, Ordering::Relaxed);
-                let rings = model.word.notify() == AfterWake::Ring;
+                let rings = model.word.notify();
                 if rings {
                     model.poller.ring();
                 }
                 rings
             }
         });
-        if model.word.announce(COALESCING) == AlarmSleep::Begins {
+        if model.word.announce(COALESCING) {
             model.poller.poll();
             model.word.rise();
         }

@@ -135,7 +135,7 @@ fn a_source_that_goes_during_its_event_leaves_nothing() {
         way.here();
         drop(source);
         assert!(holder.join().expect("no panic").is_none_or(|woken| woken == 1));
-        assert_eq!(driver.sources.lock().len(), 0);
+        assert_eq!(driver.sources.lock().table.len(), 0);
     });
 }
 

@@ -29,7 +29,7 @@ fn ten_thousand_registrations_leave_nothing() {
         tokens.push(registration.key.to_usize());
         registration.deregister(&mut source).unwrap();
     }
-    assert_eq!(driver.sources.lock().len(), 0);
+    assert_eq!(driver.sources.lock().table.len(), 0);
     assert_eq!(Arc::strong_count(&driver), 1);
     // Each had a token of its own, although all of them had the same place.
     tokens.sort_unstable();
@@ -60,7 +60,7 @@ fn a_source_can_be_registered_again() {
     let (mut ours, mut theirs) = pair();
     let registration = driver.register(&mut ours, BOTH).unwrap();
     assert!(driver.register(&mut ours, BOTH).is_err(), "registered twice at once");
-    assert_eq!(driver.sources.lock().len(), 1, "a refused registration stays in the table");
+    assert_eq!(driver.sources.lock().table.len(), 1, "a refused registration stays in the table");
     registration.deregister(&mut ours).unwrap();
     assert!(registration.deregister(&mut ours).is_err(), "deregistered twice");
 
@@ -78,7 +78,7 @@ fn a_dropped_registration_leaves_the_table() {
     let driver = Driver::new(1).unwrap();
     let mut source = listener();
     drop(driver.register(&mut source, BOTH).unwrap());
-    assert_eq!(driver.sources.lock().len(), 0);
+    assert_eq!(driver.sources.lock().table.len(), 0);
 }
 
 /// A task that owns another source; the drop of its waker drops both.
@@ -108,7 +108,7 @@ fn a_deregistration_may_drop_a_task_that_owns_another_source() {
     wait_owning(&second, third);
     wait_owning(&first, second);
     drop(first);
-    assert_eq!(driver.sources.lock().len(), 0);
+    assert_eq!(driver.sources.lock().table.len(), 0);
 }
 
 /// The program waited for room, was shown that alone, and says that the source is ready for nothing at all.

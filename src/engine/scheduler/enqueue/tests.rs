@@ -6,7 +6,7 @@ type Row = (Pusher<(), ()>, Queue<(), ()>, Notice<()>);
 
 /// The table at the head of the file, for a task with a home.
 const TABLE: [Row; 12] = {
-    use Pusher::{DriverThread, Other, Worker};
+    use Pusher::{DriverThread, Spawner, Waker, Worker};
     use Reason::*;
     [
         (Worker((), Spawned), Queue::Ready(()), Notice::Peer(())),
@@ -19,8 +19,8 @@ const TABLE: [Row; 12] = {
         (Worker((), LeftToOthers), Queue::SharedYielded, Notice::Regular),
         (Worker((), BroughtIn), Queue::Ready(()), Notice::Nothing),
         (DriverThread(()), Queue::Chain((), HOME), Notice::Nothing),
-        (Other(OutsideReason::Spawned), Queue::Injector, Notice::Outside),
-        (Other(OutsideReason::Woken), Queue::Channel(HOME), Notice::Home(HOME)),
+        (Spawner, Queue::Injector, Notice::Outside),
+        (Waker, Queue::Channel(HOME), Notice::Home(HOME)),
     ]
 };
 

@@ -8,13 +8,14 @@ use crate::engine::task::loom::Plain;
 fn parked(workers: &[usize]) -> Arc<Idle> {
     let idle = Arc::new(Idle::new(2));
     for &worker in workers {
-        assert_eq!(idle.announce_park(worker, false), LastLook::Everywhere, "no worker searches");
+        assert!(idle.announce_park(worker, false), "no worker searches");
     }
     idle
 }
 
 fn searching(idle: &Idle) -> u32 {
-    idle.words().map(Word::searching).sum()
+    // Ordering: Relaxed, as in `parked`.
+    Word(idle.first.word.load(Ordering::Relaxed)).searching()
 }
 
 /// Two pushers and two parked workers: one is woken, and the other pusher relies on it.
@@ -44,10 +45,9 @@ fn a_worker_that_wakes_by_itself_learns_of_a_claim() {
             thread::spawn(move || idle.claim(0))
         };
         way.here();
-        let unparked = idle.unpark_self(0);
+        let is_claimed = idle.unpark_self(0);
         let claimed = other.join().expect("no panic");
-        let claimed = claimed == Search::Begins;
-        assert_eq!(unparked == Unparked::Claimed, claimed);
+        assert_eq!(is_claimed, claimed);
         assert_eq!((idle.parked(), searching(&idle)), (0, u32::from(claimed)));
     });
 }
@@ -58,16 +58,16 @@ fn a_worker_that_wakes_by_itself_learns_of_a_claim() {
 fn one_of_two_leaving_searchers_is_the_last() {
     both_ways(|way| {
         let idle = parked(&[0, 1]);
-        assert_eq!([0, 1].map(|worker| idle.claim(worker)), [Search::Begins; 2]);
+        assert_eq!([0, 1].map(|worker| idle.claim(worker)), [true; 2]);
         let other = {
             let idle = idle.clone();
             thread::spawn(move || idle.announce_park(1, true))
         };
         way.here();
-        let last = idle.stop_search(0) == AfterSearch::PassOn;
-        assert_eq!(other.join().expect("no panic") == LastLook::SharedWork, last);
+        let is_last = idle.stop_search(0);
+        assert_ne!(other.join().expect("no panic"), is_last);
         assert_eq!((idle.parked(), searching(&idle)), (1, 0));
-        assert_eq!(idle.start_search(0), Search::Begins);
+        assert!(idle.start_search(0));
     });
 }
 
@@ -100,7 +100,7 @@ fn a_claimed_worker_sees_what_the_claimer_had_pushed() {
             })
         };
         way.here();
-        if idle.unpark_self(0) == Unparked::Claimed {
+        if idle.unpark_self(0) {
             assert_eq!(pushed.read(), 1);
         }
         other.join().expect("no panic");

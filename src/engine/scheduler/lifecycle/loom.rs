@@ -1,7 +1,9 @@
 //! Models of the comings and goings: a worker that leaves, and the end of them all.
 
 use super::*;
+use crate::engine::blocking::AroundThread;
 use crate::engine::scheduler::loom::{bounded, close, last_of, scheduler, worker};
+use crate::engine::scheduler::threads::ThreadConfig;
 use crate::engine::sync_shim::atomic::AtomicUsize;
 use crate::engine::sync_shim::{Condvar, Mutex};
 use crate::engine::task::JoinHandle;
@@ -255,7 +257,7 @@ fn a_close_leaves_the_destructors_to_the_workers() {
             thread::spawn(move || {
                 // Under the lock, or the model would read an old value for ever.
                 let is_closed = || {
-                    let _threads = shared.threads.lock();
+                    let _threads = shared.threads.list.lock();
                     shared.shutdown.is_closed()
                 };
                 while !is_closed() {
@@ -277,7 +279,7 @@ fn a_close_leaves_the_destructors_to_the_workers() {
 fn with_thread(life: impl FnOnce(&Arc<Shared>) + Send + 'static) -> Arc<Shared> {
     let shared = scheduler(1);
     // Held until the thread is in the list: as when it is started.
-    let mut threads = shared.threads.lock();
+    let mut threads = shared.threads.list.lock();
     shared.size.set_regular(0);
     shared.size.count_in();
     threads.make_room(0);
@@ -293,22 +295,15 @@ fn left(shared: &Arc<Shared>) -> Parker {
     worker(shared, 0).leave()
 }
 
-/// The configuration of a thread, which no model here is to start: the slot has one.
-fn no_thread() -> (ThreadConfig, AroundThread) {
-    let config = ThreadConfig { name: ThreadName::Prefix(String::new()), stack_size: None };
-    (config, std::sync::Arc::new(|_| unreachable!("a second thread in the slot")))
-}
-
 /// Counts worker 0 in, as `resize` does: its thread goes on, or is called back.
 fn call_back(shared: &Arc<Shared>) {
-    let (config, around) = no_thread();
-    let mut threads = shared.threads.lock();
+    let mut threads = shared.threads.list.lock();
     shared.size.set_regular(1);
-    shared.occupy(&mut threads, 0, &config, &around).expect("no thread is started");
+    shared.occupy(&mut threads, 0).expect("no thread is started");
 }
 
 fn join_thread(shared: &Shared) {
-    let thread = shared.threads.lock().workers[0].take();
+    let thread = shared.threads.list.lock().workers[0].take();
     thread.expect("it was started").join().expect("no panic");
 }
 
@@ -320,7 +315,7 @@ fn a_worker_that_is_asked_to_stay_rests_and_is_called_back_or_stays() {
         let shared = with_thread(|shared| {
             loop {
                 assert_eq!(rest(shared, 0, &left(shared)), ControlFlow::Continue(()));
-                let threads = shared.threads.lock();
+                let threads = shared.threads.list.lock();
                 assert!(threads.occupied[0], "it was not called back");
                 if shared.size.staying() == 1 {
                     return;
@@ -331,7 +326,7 @@ fn a_worker_that_is_asked_to_stay_rests_and_is_called_back_or_stays() {
         way.here();
         call_back(&shared);
         {
-            let _threads = shared.threads.lock();
+            let _threads = shared.threads.list.lock();
             shared.size.set_regular(0);
         }
         shared.unpark_surplus(1);
@@ -354,7 +349,7 @@ fn a_thread_that_rests_ends_with_the_runtime() {
         shared.close();
         join_thread(&shared);
         assert_eq!(shared.size.alive(), 1);
-        assert!(!shared.slots.get(0).rests());
+        assert_eq!(shared.slots.get(0).thread(), NO_THREAD);
     });
 }
 
@@ -385,9 +380,10 @@ fn two_that_need_a_spare_call_one_thread_back_once() {
         let shared = with_thread(|shared| {
             assert_eq!(rest(shared, 0, &left(shared)), ControlFlow::Continue(()));
         });
-        let (config, around) = no_thread();
+        // No thread is to be started: the slot has one.
+        let around: AroundThread = Arc::new(|_| unreachable!("a second thread in the slot"));
         shared.set_thread_setup(ThreadSetup {
-            config,
+            config: ThreadConfig { name: ThreadName::Prefix(String::new()), stack_size: None },
             around: around.clone(),
             inside: around,
             sleep_hooks: None,
@@ -395,7 +391,7 @@ fn two_that_need_a_spare_call_one_thread_back_once() {
             replaces_blocked: false,
         });
         // Before that its slot is not free, and the watchdog would have to look again.
-        while shared.threads.lock().occupied[0] {
+        while shared.threads.list.lock().occupied[0] {
             thread::yield_now();
         }
         let watchdog = {
@@ -403,7 +399,7 @@ fn two_that_need_a_spare_call_one_thread_back_once() {
             thread::spawn(move || shared.start_spare().expect("no thread is started"))
         };
         way.here();
-        shared.add_spare(shared.threads.lock()).expect("no thread is started");
+        shared.add_spare(shared.threads.list.lock()).expect("no thread is started");
         watchdog.join().expect("no panic");
         join_thread(&shared);
         assert_eq!((shared.size.alive(), shared.size.spares()), (1, 1));

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::engine::park::Parker;
-use crate::engine::scheduler::enqueue::{OutsideReason, Pusher};
+use crate::engine::scheduler::enqueue::Pusher;
 use crate::engine::scheduler::loom::scheduler;
 use crate::engine::sync_shim::{both_ways, thread};
 use crate::engine::task::cell::new_send_task;
@@ -21,11 +21,11 @@ fn the_flag_is_not_lowered_over_a_push() {
             let shared = shared.clone();
             thread::spawn(move || {
                 let (task, _) = new_send_task(async {}, &shared, Location::caller());
-                shared.enqueue(Pusher::Other(OutsideReason::Spawned), task);
+                shared.enqueue(Pusher::Spawner, task);
             })
         };
         way.here();
-        shared.lower_shared_flag();
+        shared.queues.lower_flag();
         other.join().expect("no panic");
         assert!(shared.queues.is_flag_raised());
         let task = shared.queues.injector.pop().expect("pushed");

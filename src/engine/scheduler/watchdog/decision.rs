@@ -146,12 +146,6 @@ pub(super) struct Snapshot<'a> {
     pub(super) attendance: u64,
 }
 
-/// The most orders of one look, without those that tell of a worker's poll.
-pub(super) const ORDERS: usize = 3;
-
-/// The most orders of one look that tell of one worker's poll.
-pub(super) const ORDERS_PER_WORKER: usize = 1;
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// Sit down in the driver's seat.
@@ -173,15 +167,18 @@ pub(super) enum Order {
 #[derive(Debug)]
 pub(super) struct History {
     workers: Vec<WorkerHistory>,
-    attendance: u64,
+    /// How often the seat had been taken, at the last look or when this thread left it after that: what the
+    /// next look compares with.
+    pub(super) attendance: u64,
     /// The last look.
-    looked: Instant,
+    pub(super) looked: Instant,
     /// For how long, lately, ready tasks have waited while all regular workers were slow: grows with the time
     /// of looks that find it so, and shrinks by a part of the time of others.
     pressure: Duration,
     /// Since when a regular worker has not been slow at each look.
     easy: Option<Instant>,
-    failed: Option<Instant>,
+    /// When no thread could be made for a spare.
+    pub(super) failed: Option<Instant>,
 }
 
 /// One worker in the history.
@@ -251,16 +248,6 @@ impl History {
             worker if worker.in_one_poll_for(now) < YIELDED_AFTER => Stall::Short,
             _ => Stall::Long,
         }
-    }
-
-    /// No thread could be made.
-    pub(super) fn spare_failed(&mut self, now: Instant) {
-        self.failed = Some(now);
-    }
-
-    /// This thread has taken the driver's seat: `attendance` is what the next look compares with.
-    pub(super) fn took_seat(&mut self, attendance: u64) {
-        self.attendance = attendance;
     }
 
     /// Whether all regular workers have been stuck long enough that spares run tasks that have yielded, too.
@@ -464,17 +451,6 @@ fn needed(snapshot: &Snapshot<'_>) -> usize {
     let blocked = staying.iter().filter(|seen| seen.blocked_in_place).count();
     let last = staying.iter().rposition(|seen| seen.blocked_in_place);
     (snapshot.regular + blocked).max(last.map_or(0, |last| last + 1)).min(snapshot.staying)
-}
-
-/// Whether a worker that is about to block in place needs a spare in its place: no worker is parked, and
-/// without those that block in place there are fewer than there should be.
-pub(in crate::engine::scheduler) fn needs_replacement(
-    regular: usize,
-    staying: usize,
-    blocked: usize,
-    parked: usize,
-) -> bool {
-    parked == 0 && staying - blocked < regular
 }
 
 #[cfg(test)]

@@ -4,9 +4,8 @@ use super::decision::SPARE_AFTER;
 use super::*;
 use crate::engine::driver::timers::TimerEntry;
 use crate::engine::queue::wake_channel::Pushed;
-use crate::engine::scheduler::enqueue::{OutsideReason, Pusher};
+use crate::engine::scheduler::enqueue::Pusher;
 use crate::engine::scheduler::here::BlockedInPlace;
-use crate::engine::scheduler::idle::LastLook;
 use crate::engine::scheduler::loom::{last_of, scheduler, up_to, worker};
 use crate::engine::scheduler::worker::Worker;
 use crate::engine::sync_shim::atomic::AtomicUsize;
@@ -37,9 +36,9 @@ fn a_worker_that_leaves_its_park_wakes_the_watchdog() {
         let parker = parker(&shared);
         let idler = worker(&shared, 0);
         shared.size.count_in();
-        assert_eq!(shared.idle.announce_park(0, false), LastLook::Everywhere, "no worker searches");
+        assert!(shared.idle.announce_park(0, false), "no worker searches");
         let other = thread::spawn(move || idler.end_park());
-        if announce_sleep(&shared, || all_will_wake_us(&shared)) == AfterLook::Sleep {
+        if announce_sleep(&shared, || all_will_wake_us(&shared)) {
             parker.park();
         }
         other.join().expect("no panic");
@@ -65,7 +64,7 @@ fn a_worker_with_its_first_task_wakes_the_watchdog() {
                 starting.work();
             })
         };
-        if announce_sleep(&shared, || all_will_wake_us(&shared)) == AfterLook::Sleep {
+        if announce_sleep(&shared, || all_will_wake_us(&shared)) {
             parker.park();
         }
         starter.join().expect("no panic");
@@ -83,7 +82,7 @@ fn the_end_wakes_the_watchdog() {
             thread::spawn(move || shared.close())
         };
         while !shared.shutdown.is_drained() {
-            if announce_sleep(&shared, || all_will_wake_us(&shared)) == AfterLook::Sleep {
+            if announce_sleep(&shared, || all_will_wake_us(&shared)) {
                 parker.park();
             } else {
                 thread::yield_now();
@@ -102,9 +101,9 @@ fn a_worker_that_is_back_wakes_the_watchdog() {
         let parker = parker(&shared);
         let [walker, _idler] = [0, 1].map(|index| worker(&shared, index));
         (0..2).for_each(|_| shared.size.count_in());
-        assert_eq!(shared.idle.announce_park(1, false), LastLook::Everywhere, "no worker searches");
+        assert!(shared.idle.announce_park(1, false), "no worker searches");
         let other = thread::spawn(move || drop(BlockedInPlace::begin(&walker)));
-        if announce_sleep(&shared, || all_will_wake_us(&shared)) == AfterLook::Sleep {
+        if announce_sleep(&shared, || all_will_wake_us(&shared)) {
             parker.park();
         }
         other.join().expect("no panic");
@@ -326,12 +325,12 @@ fn a_long_task_from_outside_reaches_a_watchdog_that_brakes() {
         task.set_home(task.home().after_poll(0, true).after_poll(0, true));
         let other = {
             let shared = shared.clone();
-            thread::spawn(move || shared.enqueue(Pusher::Other(OutsideReason::Woken), task))
+            thread::spawn(move || shared.enqueue(Pusher::Waker, task))
         };
         let brakes = thread.brakes();
-        let told = announce_sleep(&shared, || may_rest(&shared, brakes));
+        let sleeps = announce_sleep(&shared, || may_rest(&shared, brakes));
         other.join().expect("no panic");
-        assert!(told == AfterLook::LookAgain || !shared.watchdog.is_asleep());
+        assert!(!sleeps || !shared.watchdog.is_asleep());
         shared.cancel(shared.queues.yielded.pop().expect("it is long"));
     });
 }
@@ -351,15 +350,14 @@ fn the_watchdog_stays_awake_beside_a_task_that_the_brake_keeps_back() {
             let shared = shared.clone();
             thread::spawn(move || {
                 worker.yielded(task);
-                let look = shared.idle.announce_park(0, false);
-                assert_eq!(look, LastLook::Everywhere, "no worker searches");
+                assert!(shared.idle.announce_park(0, false), "no worker searches");
                 worker
             })
         };
         let brakes = thread.brakes();
-        let told = announce_sleep(&shared, || may_rest(&shared, brakes));
+        let sleeps = announce_sleep(&shared, || may_rest(&shared, brakes));
         let worker = other.join().expect("no panic");
-        assert_eq!(told, AfterLook::LookAgain);
+        assert!(!sleeps);
         thread.allow(&shared, brake::ALL);
         worker.end_park();
         worker.work();

@@ -13,10 +13,9 @@
 //! And: a queue for `Latency` tasks in front of the ready ones. What they wait for would wait behind them.
 
 use super::Worker;
-use crate::engine::scheduler::enqueue::{OutsideReason, Role, with_role};
+use crate::engine::scheduler::enqueue::{Pusher, Role, with_role};
 use crate::engine::scheduler::shared::Shared;
 use crate::engine::sync_shim::Arc;
-use crate::engine::sync_shim::atomic::Ordering;
 use crate::engine::task::JoinHandle;
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::class::Class;
@@ -26,19 +25,6 @@ use crate::engine::task::origin::Origin;
 use std::future::Future;
 
 impl Shared {
-    pub(super) fn has_classes(&self) -> bool {
-        // Ordering: Relaxed, a late answer puts a task into the wrong queue, and no task is lost.
-        self.has_classes.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn note_classes(&self) {
-        // Ordering: Relaxed, see `has_classes`. Mostly it is set, and a store would take the line from the
-        // workers that read it.
-        if !self.has_classes() {
-            self.has_classes.store(true, Ordering::Relaxed);
-        }
-    }
-
     /// As [`Shared::spawn`], with a class for the task.
     pub(crate) fn spawn_in_class<F>(
         self: &Arc<Self>,
@@ -58,7 +44,7 @@ impl Shared {
                 worker.spawned_in_class(hot)
             }
             // As a wake, which asks whether the task is long.
-            _ => self.spawned_outside_as(hot, OutsideReason::Woken),
+            _ => self.spawned_outside_as(hot, Pusher::Waker),
         });
         join
     }

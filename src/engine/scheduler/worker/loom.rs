@@ -2,8 +2,7 @@
 
 use super::{Shared, Worker};
 use crate::engine::park::Parker;
-use crate::engine::scheduler::enqueue::DriverThread;
-use crate::engine::scheduler::idle::LastLook;
+use crate::engine::scheduler::enqueue::{DriverThread, OBSERVED};
 use crate::engine::scheduler::loom::{bounded, close, go_home, last_of, scheduler, up_to, worker};
 use crate::engine::scheduler::probe::TaskEvent;
 use crate::engine::scheduler::slots::Stall;
@@ -243,7 +242,7 @@ fn tasks_that_are_woken_together_do_not_wait_for_their_waker() {
         let shared = scheduler(2);
         let seat = shared.driver.try_seat().expect("the seat is free");
         let peer = worker(&shared, 1);
-        assert_eq!(shared.idle.announce_park(1, false), LastLook::Everywhere, "no worker searches");
+        assert!(shared.idle.announce_park(1, false), "no worker searches");
         let other = {
             let shared = shared.clone();
             thread::spawn(move || {
@@ -342,7 +341,7 @@ fn what_is_left_to_the_workers_beside_a_searching_helper_is_taken() {
         let shared = with_helpers(2);
         let seat = shared.driver.try_seat().expect("the seat is free");
         let regular = worker(&shared, 0);
-        assert_eq!(shared.idle.announce_park(0, false), LastLook::Everywhere, "no worker searches");
+        assert!(shared.idle.announce_park(0, false), "no worker searches");
         let searcher = {
             let shared = shared.clone();
             thread::spawn(move || worker(&shared, 1).work())
@@ -402,7 +401,9 @@ impl Worker {
     pub(crate) fn observed_step(&self) {
         assert!(self.has_no_step_to_report() || self.stays_observed(), "the worker stays");
         let task = RunningTask::new(TaskId::next(), Location::caller());
-        self.report_event(|| TaskEvent::Woken(task));
+        if self.own.flags.has(OBSERVED) {
+            self.report_observed(TaskEvent::Woken(task));
+        }
     }
 
     pub(crate) fn has_no_step_to_report(&self) -> bool {

@@ -76,8 +76,8 @@
 //! another helper can follow it. Until then polls wait that block their threads until such a task has run.
 
 use super::Worker;
-use crate::engine::scheduler::idle::Search;
-use crate::engine::scheduler::policy::{Alone, INTAKE};
+use crate::engine::scheduler::enqueue::SEARCHING;
+use crate::engine::scheduler::policy::INTAKE;
 use crate::engine::scheduler::slots::{Slot, Stall};
 use crate::engine::sync_shim::{clock, thread};
 use crate::engine::task::header::Hot;
@@ -136,7 +136,7 @@ impl Worker {
         if self.own.yielded.len() == 0 {
             return None;
         }
-        if let Alone::PollDriver = self.policy.yielded_alone() {
+        if self.policy.yielded_alone() {
             // Before a task is taken: a waker may be slow, and thieves reach only what is queued.
             self.poll_driver();
             let ready = self.take_next().or_else(|| self.take_ready());
@@ -167,7 +167,7 @@ impl Worker {
         }
         let task = self.take_shared();
         if task.is_none() {
-            self.shared.lower_shared_flag();
+            self.shared.queues.lower_flag();
         } else if self.own.ready.len() > 0 {
             // More has come than the task that this worker takes.
             self.shared.wake_one(self.own.index);
@@ -195,10 +195,6 @@ impl Worker {
         Some(task)
     }
 
-    fn steal_deque(&self, victim: &Slot) -> Option<Hot> {
-        victim.ready()?.steal_into(&self.own.ready)
-    }
-
     /// Whether something may wait in the own channel or in the queues that all workers share. A hint that
     /// costs two loads of lines that are seldom written.
     fn has_shared_work(&self) -> bool {
@@ -221,7 +217,10 @@ impl Worker {
     pub(super) fn fair_turn(&self) {
         let now = clock::now();
         let has_slept = self.policy.begin_fair_turn(self.count_busy(now));
-        self.report_fair_turn(now);
+        if let Some(probe) = &self.probe {
+            probe.fair_turn(now, self.polls(), self.own.slot.stats.spawned.get());
+        }
+        self.choose_tick(self.policy.interval(), 0);
         self.look_for_long_tasks();
         if self.policy.offers(now) && self.shared.size.has_helpers() {
             thread::yield_now();
@@ -239,7 +238,7 @@ impl Worker {
         }
         self.poll_driver();
         if !self.keeps_tasks_here(has_slept) {
-            self.notify_of_more();
+            self.own.notify_of_more(&self.shared);
         }
     }
 
@@ -289,7 +288,7 @@ impl Worker {
         // `came` and not a difference of lengths, because thieves change the lengths. While there are spares,
         // or no watchdog, a peer is notified of older tasks, too.
         if came || !self.shared.may_keep() {
-            self.notify_of_more();
+            self.own.notify_of_more(&self.shared);
         }
     }
 
@@ -339,7 +338,7 @@ impl Worker {
         let before = self.own.ready.len();
         let came = self.shared.queues.injector.move_into(&self.own.ready, room);
         if !came {
-            self.shared.lower_shared_flag();
+            self.shared.queues.lower_flag();
         }
         // Less what a thief takes in between: the deque does not say how many it moved.
         let after = self.own.ready.len();
@@ -351,11 +350,11 @@ impl Worker {
 
     /// Looks for work in the other workers' queues, if no other worker does.
     pub(super) fn search(&self) -> Option<Hot> {
-        if !self.own.flags.is_searching() {
-            if self.shared.idle.start_search(self.own.index) == Search::Refused {
+        if !self.own.flags.has(SEARCHING) {
+            if !self.shared.idle.start_search(self.own.index) {
                 return None;
             }
-            self.own.flags.set_searching(true);
+            self.own.flags.set(SEARCHING, true);
         }
         self.steal()
     }
@@ -403,7 +402,8 @@ impl Worker {
     }
 
     fn steal_ready(&self, victim: &Slot) -> Option<Hot> {
-        let task = self.steal_deque(victim).or_else(|| self.take_channel(victim));
+        let stolen = victim.ready().and_then(|ready| ready.steal_into(&self.own.ready));
+        let task = stolen.or_else(|| self.take_channel(victim));
         let stuck = || (victim.stall() != Stall::None).then(|| victim.next.take());
         task.or_else(|| stuck().flatten())
     }

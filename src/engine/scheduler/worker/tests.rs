@@ -6,16 +6,14 @@ use crate::engine::driver::Driver;
 use crate::engine::park::Parker;
 use crate::engine::scheduler::CpuBudget;
 use crate::engine::scheduler::here::BlockedInPlace;
-use crate::engine::scheduler::idle::LastLook;
 use crate::engine::scheduler::lengths::LONG_FROM;
 use crate::engine::scheduler::policy::{FAIR_INTERVAL, YIELDS_ALONE};
-use crate::engine::scheduler::probe::{AfterReport, Probe, TaskEvent, WorkerProbe};
+use crate::engine::scheduler::probe::{Probe, TaskEvent, WorkerProbe};
 use crate::engine::slice::Slices;
 use crate::engine::sync_shim::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::engine::sync_shim::{Arc, Mutex};
 use crate::engine::task::cell::new_send_task;
 use crate::engine::task::class::Class;
-use crate::engine::task::followed::Delay;
 use crate::engine::task::header::{FutureType, Hot, Runner};
 use crate::engine::task::home::Home;
 use crate::engine::task::{Polled, RunningTask, TaskId};
@@ -103,8 +101,8 @@ impl Probe for Chooser {
         None
     }
 
-    fn looked(&self, _: &Shared, _: Instant) -> AfterReport {
-        AfterReport::MaySleep
+    fn looked(&self, _: &Shared, _: Instant) -> bool {
+        true
     }
 
     fn blocked(&self, _: &Shared, _: usize, _: Option<RunningTask>, _: Duration) {}
@@ -141,7 +139,7 @@ impl WorkerProbe for Chooser {
         None
     }
 
-    fn followed_poll_begins(&self, _: TaskId, _: Option<Delay>) -> bool {
+    fn followed_poll_begins(&self, _: TaskId) -> bool {
         false
     }
 
@@ -187,7 +185,7 @@ fn beside_a_parked_peer() -> (Arc<Shared>, Worker) {
         shared.slots.get(index).activate(worker.parker().unparker());
         worker
     });
-    assert_eq!(shared.idle.announce_park(peer.index(), false), LastLook::Everywhere);
+    assert!(shared.idle.announce_park(peer.index(), false));
     (shared, worker)
 }
 

@@ -2,7 +2,7 @@
 //! driver's seat.
 
 use super::Worker;
-use crate::engine::scheduler::idle::{LastLook, Unparked};
+use crate::engine::scheduler::enqueue::{NEW, OBSERVED, SEARCHING, TIMED};
 use crate::engine::scheduler::lengths::LONG_FROM;
 use crate::engine::scheduler::slots::SleepHooks;
 use crate::engine::sync_shim::atomic::{Ordering, fence};
@@ -15,7 +15,7 @@ impl Worker {
     /// Runs tasks until the runtime is shut down or this worker is surplus.
     pub(in crate::engine::scheduler) fn work(&self) {
         self.look_for_long_tasks();
-        while self.goes_on() {
+        while self.shared.size.stays_unobserved(self.own.index) || self.stays_observed() {
             let task = self.next_task().or_else(|| self.search());
             if let Some(task) = task.or_else(|| self.park()) {
                 self.run(task);
@@ -36,29 +36,28 @@ impl Worker {
         stays
     }
 
-    /// Whether the worker stays. Reports a step if it is observed.
-    #[inline]
-    fn goes_on(&self) -> bool {
-        self.shared.size.stays_unobserved(self.own.index) || self.stays_observed()
-    }
-
     /// Polls a task that is the first one, that ends a search, or whose poll is observed or timed. If it is
     /// timed, notes whether it was long.
     #[cold]
     #[inline(never)]
     fn poll_flagged(&self, task: Hot) -> Polled {
         self.end_search();
-        if self.own.flags.take_first_task() {
-            self.first_task_found();
+        if self.own.flags.set(NEW, false) {
+            // Nothing has told the watchdog before that this worker is at work.
+            //
+            // Ordering: SeqCst, as in `end_park`: counted as alive, which came before the thread; fence; look
+            // at `asleep`.
+            fence(Ordering::SeqCst);
+            self.shared.rouse_watchdog();
         }
-        if self.own.flags.is_observed() {
+        if self.own.flags.has(OBSERVED) {
             self.report_poll(&task);
         }
-        let since = self.own.flags.is_timed().then(clock::now);
+        let since = self.own.flags.has(TIMED).then(clock::now);
         let before = task.home();
         self.poll(task, |task| {
             // Not if the task has blocked in place.
-            let Some(since) = since.filter(|_| self.own.flags.is_timed()) else { return };
+            let Some(since) = since.filter(|_| self.own.flags.has(TIMED)) else { return };
             let was_long = clock::now().saturating_duration_since(since) >= LONG_FROM;
             if before.worker().is_none() && before.class() == Class::Normal {
                 self.shared.long_types.first_poll(task.future_type(), was_long);
@@ -67,24 +66,15 @@ impl Worker {
         })
     }
 
-    /// Called with the first task, before which nothing has told the watchdog that this worker is at work.
-    #[cold]
-    fn first_task_found(&self) {
-        // Ordering: SeqCst, as in `end_park`: counted as alive, which came before the thread; fence; look at
-        // `asleep`.
-        fence(Ordering::SeqCst);
-        self.shared.rouse_watchdog();
-    }
-
     /// Called in one place only, so that the compiler inlines it and what it calls.
     #[inline]
     pub(super) fn run(&self, task: Hot) {
-        let polled = if self.own.flags.is_any_set() {
+        let polled = if self.own.flags.has(u8::MAX) {
             self.poll_flagged(task)
         } else {
             self.poll(task, |_| ())
         };
-        if self.own.flags.is_any_set() {
+        if self.own.flags.has(u8::MAX) {
             self.end_flagged(polled);
         }
         self.own.slot.running.end();
@@ -95,7 +85,7 @@ impl Worker {
     fn end_flagged(&self, polled: Polled) {
         // What hooks and foreign wakers spawn between two polls has no class.
         self.class.set(Class::Normal);
-        if self.own.flags.is_observed() {
+        if self.own.flags.has(OBSERVED) {
             self.report_poll_end(polled);
         }
     }
@@ -135,8 +125,8 @@ impl Worker {
     /// As [`Worker::park`], without the hooks.
     fn sleep(&self) -> Option<Hot> {
         self.policy.begin_row();
-        let searched = self.own.flags.set_searching(false);
-        let look = self.shared.idle.announce_park(self.own.index, searched);
+        let searched = self.own.flags.set(SEARCHING, false);
+        let looks_everywhere = self.shared.idle.announce_park(self.own.index, searched);
         // Ordering: the worker's half of the Dekker pairs of scheduler.rs: set the bit, fence, look. The
         // other half is a push.
         fence(Ordering::SeqCst);
@@ -144,21 +134,23 @@ impl Worker {
         // After the fence: a worker that blocks in place says so before it gives up tasks that have yielded
         // there, and this one may be there in its place.
         self.own.slot.set_leaves_yielded(self.shared.size.leaves_yielded(self.own.index));
-        if let Some(task) = self.last_look(look) {
+        if let Some(task) = self.last_look(looks_everywhere) {
             self.end_park();
             self.end_search();
-            if look == LastLook::Everywhere {
+            if looks_everywhere {
                 // No worker of the group searches any more, so pushes may have relied on this look (see
                 // `Idle::announce_park`). It took one task; a peer must look for the rest.
                 self.pass_on();
             }
             // The look may have taken a whole chain. Before its tasks were in the deque, a searcher may have
-            // looked in vain, and parked.
-            self.own.notify_of_any(&self.shared);
+            // looked in vain, and parked. The task that runs next is in no queue any more.
+            self.own.notify(&self.shared, 0);
             return Some(task);
         }
-        if look == LastLook::Everywhere && !self.takes_yielded() {
-            self.hand_search_to_workers();
+        if looks_everywhere && !self.takes_yielded() && self.shared.has_yielded() {
+            // A helper parks as the last searcher of its group. A push of a yielded task may have relied on
+            // its search. It takes none itself, so it wakes a regular worker.
+            self.shared.wake_regular(self.own.index);
         }
         if self.must_stop() {
             self.end_park();
@@ -175,34 +167,25 @@ impl Worker {
         None
     }
 
-    /// Called by a helper that parks as the last searcher of its group. A push of a yielded task may have
-    /// relied on its search. It takes none itself, so it wakes a regular worker.
-    #[cold]
-    fn hand_search_to_workers(&self) {
-        if self.shared.has_yielded() {
-            self.shared.wake_regular(self.own.index);
-        }
-    }
-
     /// With the parked bit set: takes work that a push may have left to us.
     ///
     /// One round is enough. What was pushed before the bit was set is seen (fence); if it is gone by the
     /// time we reach for it, another thread has it. What is pushed later finds the bit.
-    fn last_look(&self, look: LastLook) -> Option<Hot> {
+    fn last_look(&self, looks_everywhere: bool) -> Option<Hot> {
         let yielded = || {
             self.bring_in_yielded();
             self.own.yielded.pop()
         };
         self.take_shared()
             .or_else(yielded)
-            .or_else(|| if look == LastLook::Everywhere { self.steal() } else { None })
+            .or_else(|| if looks_everywhere { self.steal() } else { None })
     }
 
     /// Ends the park: learns whether another thread claimed us (then we count as searching), and tells a
     /// sleeping watchdog.
     pub(in crate::engine::scheduler) fn end_park(&self) {
-        let unparked = self.shared.idle.unpark_self(self.own.index);
-        self.own.flags.set_searching(unparked == Unparked::Claimed);
+        let is_claimed = self.shared.idle.unpark_self(self.own.index);
+        self.own.flags.set(SEARCHING, is_claimed);
         // What the last look has brought in may have to be given up again.
         if self.own.slot.leaves_yielded() {
             self.update_leaves_yielded();

@@ -39,11 +39,6 @@ unsafe impl RawMutex for RawSpinMutex {
     unsafe fn unlock(&self) {
         self.0.unlock();
     }
-
-    #[inline]
-    fn is_locked(&self) -> bool {
-        self.0.is_locked()
-    }
 }
 
 /// Locks what is mostly held for a few dozen instructions, such as a slot of `sync::broadcast`.

@@ -57,7 +57,7 @@ fn a_task_that_leaves_takes_no_other_one_along() {
         runner.join().expect("no panic");
         assert!(ends.is_finished());
         assert_eq!(queue.registry.len(), 1);
-        queue.registry.close().into_iter().for_each(|task| task.cancel(&*queue));
+        queue.registry.close().into_iter().for_each(|task| task.cancel(&*queue, None));
         assert!(matches!(poll_once(&mut stays), Poll::Ready(Err(error)) if error.is_cancelled()));
         assert_eq!(drops.load(Ordering::Relaxed), 1);
         other_slot.lock().take();

@@ -62,7 +62,7 @@ fn a_wake_and_an_abort_make_one_hot() {
         let woken = state.wake();
         let aborted = aborter.join().expect("no panic");
         assert!((woken == Wake::Schedule) != (aborted == Wake::Schedule), "{woken:?} {aborted:?}");
-        assert_eq!(state.start(), Start::Cancel);
+        assert_eq!((state.start(), state.start_marked()), (Start::Marked, Marked::Cancel));
     });
 }
 
@@ -116,7 +116,7 @@ fn the_slot_of_the_join_waker_changes_hands_both_ways() {
     both_ways(|way| {
         let (state, slot) = (Arc::new(State::new()), Plain::new());
         slot.write();
-        assert_eq!(state.set_join_waker(), JoinSlot::Moved);
+        assert_eq!(state.flip_join_waker(), Poll::Pending);
         let task = {
             let (state, slot) = (state.clone(), slot.clone());
             thread::spawn(move || {
@@ -124,7 +124,7 @@ fn the_slot_of_the_join_waker_changes_hands_both_ways() {
                 match state.complete() {
                     Complete::WakeJoiner => {
                         let woken = slot.read();
-                        assert_eq!(state.joiner_woken(), JoinerWoken::Released(Released::Nothing));
+                        assert_eq!(state.joiner_woken(), Some(Released::Nothing));
                         Some(woken)
                     }
                     Complete::Released(Released::Nothing) => None,
@@ -133,8 +133,8 @@ fn the_slot_of_the_join_waker_changes_hands_both_ways() {
             })
         };
         way.here();
-        let changed = (state.unset_join_waker() == JoinSlot::Moved).then(|| slot.write());
-        let given = changed.is_some() && state.set_join_waker() == JoinSlot::Moved;
+        let changed = state.flip_join_waker().is_pending().then(|| slot.write());
+        let given = changed.is_some() && state.flip_join_waker().is_pending();
         let woken = task.join().expect("no panic");
         let wakes = match (changed, given) {
             (None, _) => Some(1),
@@ -241,11 +241,9 @@ fn a_mark_is_found_by_whatever_starts_the_task_next() {
             if pending == Pending::Cancel {
                 return;
             }
-            if is_aborted {
-                return assert_eq!(state.start(), Start::Cancel);
-            }
-            assert_eq!(state.start(), Start::Followed);
-            assert_eq!(state.start_followed(), Start::Trace);
+            assert_eq!(state.start(), Start::Marked);
+            let expected = if is_aborted { (false, Marked::Cancel) } else { (true, Marked::Trace) };
+            assert_eq!((state.ends_wait(), state.start_marked()), expected);
         });
     }
 }

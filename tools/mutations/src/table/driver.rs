@@ -64,7 +64,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: DRIVER,
         models: "driver::",
-        from: "        // The lock opens after this, when the fields are dropped.\n        self.driver.seat.note_change();",
+        from: "        // The lock opens after this, when the fields are dropped.\n        self.driver.note_change();",
         to: "",
         breaks: "the seat counts comings only",
     },
@@ -157,7 +157,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: REGISTRATION,
         models: "registration::loom",
-        from: "let removed = self.driver.sources.lock().remove(self.key);",
+        from: "let removed = self.driver.sources.lock().table.remove(self.key);",
         to: "let removed: Option<Arc<Readiness>> = None;",
         breaks: "a source that has gone stays in the table",
     },

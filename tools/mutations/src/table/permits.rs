@@ -181,8 +181,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: "src/engine/task/waker.rs",
         models: "permits::loom",
-        from: "Note::from_word(*found).at(None) == note",
-        to: "Note::from_word(*found) == note",
+        from: "Note(*found).at(None) == note",
+        to: "Note(*found) == note",
         breaks: "a note with a place stays with the task when its waker is taken",
     },
 ];

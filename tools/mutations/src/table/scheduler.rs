@@ -86,15 +86,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WORK,
         models: "worker::loom",
-        from: "if let Some(task) = self.last_look(look) {",
-        to: "if let Some(task) = None.filter(|_: &Hot| look == LastLook::Everywhere) {",
+        from: "if let Some(task) = self.last_look(looks_everywhere) {",
+        to: "if let Some(task) = None.filter(|_: &Hot| looks_everywhere) {",
         breaks: "a worker parks without a last look",
     },
     Mutation {
         file: WORK,
         models: "worker::loom",
-        from: "            self.own.notify_of_any(&self.shared);",
-        to: "            self.notify_of_more();",
+        from: "            self.own.notify(&self.shared, 0);",
+        to: "            self.own.notify_of_more(&self.shared);",
         breaks: "a worker keeps the second of two tasks that its last look has found",
     },
     Mutation {
@@ -107,15 +107,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WORK,
         models: "worker::loom",
-        from: "            .or_else(|| if look == LastLook::Everywhere { self.steal() } else { None })",
+        from: "            .or_else(|| if looks_everywhere { self.steal() } else { None })",
         to: "",
         breaks: "the last searcher does not look everywhere in its last look",
     },
     Mutation {
         file: NEXT_TASK,
         models: "worker::loom",
-        from: "let task = self.steal_deque(victim).or_else(|| self.take_channel(victim));",
-        to: "let task = self.steal_deque(victim);",
+        from: "let task = stolen.or_else(|| self.take_channel(victim));",
+        to: "let task = stolen;",
         breaks: "a thief leaves channels alone",
     },
     Mutation {
@@ -135,29 +135,29 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WORK,
         models: "watchdog::loom",
-        from: "        // `asleep`.\n        fence(Ordering::SeqCst);",
-        to: "        // `asleep`.",
+        from: "at `asleep`.\n            fence(Ordering::SeqCst);",
+        to: "at `asleep`.",
         breaks: "no fence between a worker with its first task and the sleeping watchdog",
     },
     Mutation {
         file: WORK,
         models: "watchdog::loom",
-        from: "            self.first_task_found();\n",
+        from: "            fence(Ordering::SeqCst);\n            self.shared.rouse_watchdog();\n",
         to: "",
         breaks: "a worker with its first task does not wake the watchdog",
     },
     Mutation {
         file: WATCHDOG,
         models: "watchdog::loom",
-        from: "    fence(Ordering::SeqCst);\n    if condition()",
-        to: "    if condition()",
+        from: "    fence(Ordering::SeqCst);\n    condition()",
+        to: "    condition()",
         breaks: "no fence between the announcement of the watchdog's sleep and its last look",
     },
     Mutation {
         file: WATCHDOG,
         models: "watchdog::loom",
-        from: "    if condition() && !shared.shutdown.is_drained() {",
-        to: "    if true {",
+        from: "    condition() && !shared.shutdown.is_drained()\n",
+        to: "    true\n",
         breaks: "the watchdog sleeps without a last look",
     },
     Mutation {
@@ -227,7 +227,7 @@ pub const ROWS: &[Mutation] = &[
         file: LIFECYCLE,
         models: "lifecycle::loom",
         from: "    if index < shared.size.staying() {\n        return ControlFlow::Continue(());\n    }\n    threads.occupied",
-        to: "    drop(threads);\n    if index < shared.size.staying() {\n        return ControlFlow::Continue(());\n    }\n    let mut threads = shared.threads.lock();\n    threads.occupied",
+        to: "    drop(threads);\n    if index < shared.size.staying() {\n        return ControlFlow::Continue(());\n    }\n    let mut threads = shared.threads.list.lock();\n    threads.occupied",
         breaks: "a worker decides to leave outside the lock",
     },
     // Threads that rest.
@@ -276,8 +276,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: LIFECYCLE,
         models: "lifecycle::loom",
-        from: "    threads.occupied[index] = false;\n    // The worker has given up its queues, and empties its channel no more: a thread that queues a task there\n    // from now on moves it on.\n    shared.slots.lower(threads.occupied_slots());\n    shared.slots.get(index).note_rest();\n    // The runtime is open: if it was the last one, there is nothing to drain.\n    let _ = shared.size.count_out();\n    drop(threads);\n",
-        to: "    let _ = shared.size.count_out();\n    drop(threads);\n    shared.threads.lock().occupied[index] = false;\n",
+        from: "    threads.occupied[index] = false;\n    // The worker has given up its queues, and empties its channel no more: a thread that queues a task there\n    // from now on moves it on.\n    shared.slots.lower(threads.occupied_slots());\n    shared.slots.get(index).set_thread(RESTING_THREAD);\n    // The runtime is open: if it was the last one, there is nothing to drain.\n    let _ = shared.size.count_out();\n    drop(threads);\n",
+        to: "    let _ = shared.size.count_out();\n    drop(threads);\n    shared.threads.list.lock().occupied[index] = false;\n",
         breaks: "a worker that leaves gives its slot up outside the lock",
     },
     Mutation {
@@ -290,8 +290,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: ENQUEUE,
         models: "worker::loom",
-        from: "if self.slots.get(home).channel.push_chain(chain) == Pushed::First {",
-        to: "if self.slots.get(home).channel.push_chain(chain) == Pushed::First && false {",
+        from: "if self.shared.slots.get(home).channel.push_chain(chain) == Pushed::First {",
+        to: "if self.shared.slots.get(home).channel.push_chain(chain) == Pushed::First && false {",
         breaks: "a chain of the driver thread wakes no worker",
     },
     Mutation {
@@ -319,7 +319,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: WORK,
         models: "worker::loom",
-        from: "        if look == LastLook::Everywhere && !self.takes_yielded() {",
+        from: "        if looks_everywhere && !self.takes_yielded() && self.shared.has_yielded() {",
         to: "        if false {",
         breaks: "a helper that was the last searcher keeps quiet about what has yielded",
     },
@@ -363,7 +363,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: SHARED,
         models: "shared::loom",
-        from: "        if is_left() {\n            self.flag.store(true, Ordering::Relaxed);\n        }",
+        from: "        if self.len() != 0 {\n            self.flag.store(true, Ordering::Relaxed);\n        }",
         to: "",
         breaks: "the flag of the shared queues is lowered over a push",
     },
@@ -384,14 +384,14 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: SHARED,
         models: "shared::loom",
-        from: "            self.threads.lock().push(parker.unparker());\n            fence(Ordering::SeqCst);",
-        to: "            self.threads.lock().push(parker.unparker());",
+        from: "            self.quiet.threads.lock().push(parker.unparker());\n            fence(Ordering::SeqCst);",
+        to: "            self.quiet.threads.lock().push(parker.unparker());",
         breaks: "no fence between the announcement of a wait for the last task and its look at the counts",
     },
     Mutation {
         file: SHARED,
         models: "shared::loom",
-        from: "see `QuietWaiters::wait`.\n        fence(Ordering::SeqCst);",
+        from: "see `wait_until_quiet`.\n        fence(Ordering::SeqCst);",
         to: "see `wait_until_quiet`.",
         breaks: "no fence between a task's end elsewhere and the look for threads that wait",
     },
@@ -419,8 +419,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: SHARED,
         models: "scheduler::shared::loom",
-        from: "        task.cancel(&Canceller(self));\n",
-        to: "        self.foreign.completed.fetch_add(1, Ordering::Release);\n        task.cancel(&Canceller(self));\n        self.foreign.completed.fetch_sub(1, Ordering::Release);\n",
+        from: "        task.cancel(self, None);\n",
+        to: "        self.foreign.completed.fetch_add(1, Ordering::Release);\n        task.cancel(self, None);\n        self.foreign.completed.fetch_sub(1, Ordering::Release);\n",
         breaks: "a task that a foreign thread cancels is counted before its JoinHandle knows",
     },
     Mutation {
@@ -476,8 +476,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: HOUSE,
         models: "scheduler::loom",
-        from: "            fence(Ordering::SeqCst);\n            if self.idle.claim(0) == Search::Begins {",
-        to: "            if self.idle.claim(0) == Search::Begins {",
+        from: "            fence(Ordering::SeqCst);\n            if self.idle.claim(0) {",
+        to: "            if self.idle.claim(0) {",
         breaks: "no fence between a push to a channel and the look at the idle word",
     },
     Mutation {
@@ -585,8 +585,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: ENQUEUE,
         models: "scheduler::worker::loom",
-        from: "To::Regular => (Queue::SharedYielded, Notice::Regular),\n            },",
-        to: "To::Regular => (Queue::SharedYielded, Notice::Nothing),\n            },",
+        from: "Notice::Home(home)),\n            To::Any => (Queue::Injector, Notice::Outside),\n            To::Regular => (Queue::SharedYielded, Notice::Regular),",
+        to: "Notice::Home(home)),\n            To::Any => (Queue::Injector, Notice::Outside),\n            To::Regular => (Queue::SharedYielded, Notice::Nothing),",
         breaks: "a long task that another thread wakes is never run",
     },
 ];

@@ -11,7 +11,7 @@ const JOIN: &str = "src/engine/task/join.rs";
 const RING: &str = "src/observe/ring.rs";
 const CURRENT: &str = "src/engine/task/current.rs";
 const CANCELLATION: &str = "src/task/cancellation.rs";
-const SIGNAL: &str = "src/engine/wakers/signal.rs";
+const LATCH: &str = "src/runtime/latch.rs";
 const TRACKER: &str = "src/task/tracker.rs";
 
 pub const ROWS: &[Mutation] = &[
@@ -54,8 +54,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::state::loom",
-        from: "self.start_asked(self.0.load(Ordering::Acquire))",
-        to: "Start::Poll",
+        from: "match self.0.load(Ordering::Acquire) & (CANCELLED | TRACED) {",
+        to: "match if self.followed().is_some() { 0 } else { self.0.load(Ordering::Acquire) & (CANCELLED | TRACED) } {",
         breaks: "a followed task forgets that it is to be traced",
     },
     Mutation {
@@ -89,8 +89,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::loom",
-        from: "if word & COMPLETE != 0 {\n                Err(JoinSlot::Complete)\n            } else {\n                Ok((word | JOIN_WAKER, JoinSlot::Moved))\n            }",
-        to: "Ok((word | JOIN_WAKER, JoinSlot::Moved))",
+        from: "if word & COMPLETE != 0 {\n                Err(Poll::Ready(()))",
+        to: "if word & COMPLETE != 0 && word & JOIN_WAKER != 0 {\n                Err(Poll::Ready(()))",
         breaks: "a joiner registers with a task that is complete",
     },
     Mutation {
@@ -153,14 +153,14 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: JOIN,
         models: "waiting::loom",
-        from: "            clear_join_note(waker, header.id);",
-        to: "            _ = waker;",
+        from: "                    waker::clear(waker, Wait::Join, header.id.to_bits());",
+        to: "                    _ = waker;",
         breaks: "a handle that is dropped leaves the note to the task that has polled it",
     },
     Mutation {
         file: JOIN,
         models: "waiting::loom",
-        from: "            clear_join_note(old, header.id);",
+        from: "            waker::clear(old, Wait::Join, header.id.to_bits());",
         to: "            _ = old;",
         breaks: "a handle that another task polls leaves the note to the one that has polled it before",
     },
@@ -209,15 +209,15 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: STATE,
         models: "task::",
-        from: "match word & (CANCELLED | TRACED) {\n            0 => Start::Poll,",
-        to: "match word & TRACED {\n            0 => Start::Poll,",
+        from: "match self.0.load(Ordering::Acquire) & (CANCELLED | TRACED) {",
+        to: "match self.0.load(Ordering::Acquire) & TRACED {",
         breaks: "an aborted task is polled again",
     },
     Mutation {
         file: STATE,
         models: "task::",
-        from: "if word & COMPLETE != 0 {\n                Err(JoinSlot::Complete)\n            } else {\n                Ok((word & !JOIN_WAKER, JoinSlot::Moved))\n            }",
-        to: "Ok((word & !JOIN_WAKER, JoinSlot::Moved))",
+        from: "if word & COMPLETE != 0 {\n                Err(Poll::Ready(()))",
+        to: "if word & COMPLETE != 0 && word & JOIN_WAKER == 0 {\n                Err(Poll::Ready(()))",
         breaks: "the JoinHandle takes the slot back from a task that reads it",
     },
     Mutation {
@@ -300,7 +300,7 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: JOIN,
         models: "task::",
-        from: "                return ready_if(state.is_complete());",
+        from: "                return if state.is_complete() { Poll::Ready(()) } else { Poll::Pending };",
         to: "                return Poll::Ready(());",
         breaks: "a joiner with the waker that it has left takes the output for granted",
     },
@@ -315,7 +315,7 @@ pub const ROWS: &[Mutation] = &[
         file: REGISTRY,
         models: "task::",
         from: "        let entries = self.entries.lock();\n        let (most, mut next)",
-        to: "        let tasks: Vec<Cold> = self.entries.lock().tasks.iter().copied().collect();\n        list.extend(tasks.iter().map(|task| unsafe { task.list_entry(marks) }));\n        if list.len() < LISTED_AT_ONCE {\n            return None;\n        }\n        let entries = self.entries.lock();\n        let (most, mut next)",
+        to: "        let tasks: Vec<Cold> = self.entries.lock().tasks.iter().copied().collect();\n        list.extend(tasks.iter().map(|task| unsafe { ListEntry::of(task.0, marks) }));\n        if list.len() < LISTED_AT_ONCE {\n            return None;\n        }\n        let entries = self.entries.lock();\n        let (most, mut next)",
         breaks: "tasks are listed without the lock that keeps them in the registry",
     },
     // The rings of a recording.
@@ -392,21 +392,21 @@ pub const ROWS: &[Mutation] = &[
     },
     // Tokens and trackers.
     Mutation {
-        file: SIGNAL,
+        file: LATCH,
         models: "cancellation::loom",
         from: "self.flag.store(true, Ordering::Release);",
         to: "self.flag.store(true, Ordering::Relaxed);",
         breaks: "a caller that sees a token cancelled does not see what was done before",
     },
     Mutation {
-        file: SIGNAL,
+        file: LATCH,
         models: "cancellation::loom",
         from: "self.flag.load(Ordering::Acquire)",
         to: "self.flag.load(Ordering::Relaxed)",
         breaks: "as above, seen from the caller's side",
     },
     Mutation {
-        file: SIGNAL,
+        file: LATCH,
         models: "cancellation::loom",
         from: "self.waiting.poll(place, cx, |_| self.look())",
         to: "self.waiting.poll(place, cx, |_| Poll::Pending)",
@@ -415,8 +415,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: CANCELLATION,
         models: "cancellation::loom",
-        from: "for signal in signals.iter().rev() {",
-        to: "for signal in &signals {",
+        from: "for latch in latches.iter().rev() {",
+        to: "for latch in &latches {",
         breaks: "a token is cancelled before its children",
     },
     Mutation {

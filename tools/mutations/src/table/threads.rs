@@ -94,8 +94,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: "src/engine/blocking.rs",
         models: "blocking::loom",
-        from: "            timed_out = false;\n        }\n        self.gone.notify_all();",
-        to: "            timed_out = false;\n        }",
+        from: "                NextStep::End => break,\n            }\n        }\n        self.gone.notify_all();",
+        to: "                NextStep::End => break,\n            }\n        }",
         breaks: "a thread ends without telling the thread that waits for it",
     },
     // One thread: the local executor, the root, a blocking job.
@@ -263,8 +263,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: CELL,
         models: "blocking_task::loom",
-        from: "            Start::Cancel => {\n                self.cancel(runner);",
-        to: "            Start::Cancel => {\n                self.complete(runner);",
+        from: "            Marked::Cancel => {\n                self.cancel(runner, None);",
+        to: "            Marked::Cancel => {\n                self.complete(runner);",
         breaks: "an aborted task completes without an output",
     },
     // Signals.

@@ -178,7 +178,7 @@ fn an_empty_seat_is_taken_at_the_second_look_that_finds_it_so() {
     house.polls(&[0], 50);
     assert_eq!(house.look(), [Order::Fetch]);
     house.polls(&[0], 50);
-    house.history.took_seat(5);
+    house.history.attendance = 5;
     house.attendance = 5;
     assert_eq!(house.look(), [Order::Fetch], "this thread alone has sat there");
     house.polls(&[0], 50);
@@ -375,7 +375,7 @@ fn the_last_spare_runs_what_has_yielded_as_a_last_resort() {
 fn a_failed_start_is_not_repeated_at_once() {
     let mut house = House::new(&[READY]);
     house.looks(3);
-    house.history.spare_failed(house.now);
+    house.history.failed = Some(house.now);
     let start = house.now;
     while !house.look().contains(&Order::AddSpare) {}
     assert!(house.now - start >= RETRY_AFTER);
@@ -493,14 +493,6 @@ fn a_worker_that_has_slept_is_not_stalled() {
     assert_eq!(house.history.stall(0, house.now), Stall::None);
     house.look();
     assert_eq!(house.history.stall(0, house.now), Stall::Short);
-}
-
-#[test]
-fn a_blocked_worker_is_replaced_if_none_is_parked_and_too_few_are_left() {
-    assert!(needs_replacement(2, 2, 1, 0));
-    assert!(!needs_replacement(2, 2, 1, 1), "a parked one will take over");
-    assert!(!needs_replacement(2, 3, 1, 0), "a spare has taken over");
-    assert!(needs_replacement(2, 3, 2, 0));
 }
 
 #[test]

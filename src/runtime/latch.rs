@@ -4,11 +4,11 @@
 //! the flag under that lock before it joins the list. If the future has the lock first, it is found in the
 //! list. Otherwise it finds the flag set.
 //!
-//! No future joins the list of a signal whose flag is set. So the futures may be taken out in rounds, with
+//! No future joins the list of a latch whose flag is set. So the futures may be taken out in rounds, with
 //! the lock released in between, and that comes to an end.
 
-use super::{Place, WaitList, WakeList};
 use crate::engine::sync_shim::atomic::{AtomicBool, Ordering};
+use crate::engine::wakers::{Place, WaitList, WakeList};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -16,12 +16,12 @@ use std::task::{Context, Poll};
 const WAITS: usize = 0;
 
 /// See the header of this file.
-pub(crate) struct Signal {
+pub(crate) struct Latch {
     flag: AtomicBool,
     waiting: WaitList<()>,
 }
 
-impl Signal {
+impl Latch {
     pub(crate) fn new(is_set: bool) -> Self {
         Self { flag: AtomicBool::new(is_set), waiting: WaitList::new(()) }
     }

@@ -299,12 +299,13 @@ impl<J: Job> ThreadGuard<'_, J> {
         }
         let Config { keep_alive, on_idle, .. } = &self.pool.config;
         let locked = &self.pool.locked;
-        locked.serve(|state| {
+        locked.serve(|mut state| {
             if state.has_no_job() {
                 on_idle();
             }
             // A signal that came to nothing (a busy thread took the job) begins the idle time anew.
-            locked.work.wait_for(state, *keep_alive).timed_out()
+            let timed_out = locked.work.wait_for(&mut state, *keep_alive).timed_out();
+            (state, timed_out)
         });
         self.end();
     }
@@ -351,17 +352,32 @@ impl<J: Job> LockedState<J> {
     ///
     /// `wait` gives up the lock until `work` is signalled or the thread's idle time is over, and says
     /// whether the latter was the case.
-    fn serve(&self, mut wait: impl FnMut(&mut MutexGuard<'_, PoolState<J>>) -> bool) {
+    fn serve<'a>(
+        &'a self,
+        mut wait: impl FnMut(MutexGuard<'a, PoolState<J>>) -> (MutexGuard<'a, PoolState<J>>, bool),
+    ) {
         let (mut state, mut timed_out) = (self.state.lock(), false);
         loop {
             match state.next_step(mem::take(&mut timed_out)) {
-                NextStep::Run(job) => end(&mut state, || job.run()),
-                NextStep::Cancel(job) => end(&mut state, || job.cancel()),
+                NextStep::Run(job) => {
+                    drop(state);
+                    wakers::guard(|| job.run());
+                    state = self.state.lock();
+                    state.finished();
+                }
+                NextStep::Cancel(job) => {
+                    drop(state);
+                    wakers::guard(|| job.cancel());
+                    state = self.state.lock();
+                    state.finished();
+                }
                 NextStep::Wait if recycler::is_kept_here() => {
                     // There may be many threads, and each would keep memory for as long as it waits.
-                    MutexGuard::unlocked(&mut state, recycler::trim_here);
+                    drop(state);
+                    recycler::trim_here();
+                    state = self.state.lock();
                 }
-                NextStep::Wait => timed_out = wait(&mut state),
+                NextStep::Wait => (state, timed_out) = wait(state),
                 NextStep::End => break,
             }
         }
@@ -401,12 +417,6 @@ impl<J: Job> LockedState<J> {
         }
         true
     }
-}
-
-/// Ends a job, without the lock.
-fn end<J: Job>(state: &mut MutexGuard<'_, PoolState<J>>, end: impl FnOnce()) {
-    MutexGuard::unlocked(state, || wakers::guard(end));
-    state.finished();
 }
 
 /// Without the lock: a job's end may run code that comes back to the pool.

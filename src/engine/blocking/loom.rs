@@ -9,7 +9,7 @@
 use super::Job;
 use super::LockedState;
 use super::pool_state::Submitted;
-use crate::engine::sync_shim::{Arc, MutexGuard, both_ways, thread};
+use crate::engine::sync_shim::{Arc, both_ways, thread};
 // Not loom's: the counts are read after every thread was joined, and each modelled access multiplies the
 // states.
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -75,12 +75,19 @@ impl Model {
     /// A thread of the pool.
     fn serve(&self, patience: Patience) {
         let locked = &self.locked;
-        locked.serve(|state| {
-            match patience {
-                Patience::Endless | Patience::Late => locked.work.wait(state),
-                Patience::None => MutexGuard::unlocked(state, || ()),
+        locked.serve(|mut state| match patience {
+            Patience::Endless => {
+                locked.work.wait(&mut state);
+                (state, false)
             }
-            !matches!(patience, Patience::Endless)
+            Patience::Late => {
+                locked.work.wait(&mut state);
+                (state, true)
+            }
+            Patience::None => {
+                drop(state);
+                (locked.state.lock(), true)
+            }
         });
     }
 

@@ -47,15 +47,6 @@ impl<T> Mutex<T> {
     }
 }
 
-impl<T> MutexGuard<'_, T> {
-    pub(crate) fn unlocked<R>(guard: &mut Self, f: impl FnOnce() -> R) -> R {
-        guard.inner = None;
-        let result = f();
-        guard.inner = guard.mutex.lock().inner;
-        result
-    }
-}
-
 impl<T> Deref for MutexGuard<'_, T> {
     type Target = T;
     fn deref(&self) -> &T {

@@ -91,7 +91,7 @@ pub(crate) fn io_error_of_a_timeout(elapsed: impl Error + Send + Sync + 'static)
 }
 
 /// The kind of the error of a listener for a signal that no program can listen for.
-#[cfg_attr(not(feature = "signal"), allow(dead_code, reason = "there are no signals"))]
+#[cfg_attr(not(all(unix, feature = "signal")), allow(dead_code, reason = "there is no such error"))]
 pub(crate) const REFUSED_SIGNAL: io::ErrorKind = match IS_TOKIO {
     true => io::ErrorKind::Other,
     false => io::ErrorKind::InvalidInput,

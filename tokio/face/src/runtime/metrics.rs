@@ -201,14 +201,14 @@ impl RuntimeMetrics {
     /// Returns how many tasks other threads have made ready. With workers it is how many they have spawned:
     /// a task that they wake goes to the worker that has run it last, and is not counted.
     pub fn remote_schedule_count(&self) -> u64 {
-        self.inner.injected_count()
+        self.highest("remote", 0, self.inner.injected_count())
     }
 
     /// Returns how many polls of `worker` were not of tasks that other threads have made ready: see
     /// [`remote_schedule_count`](Self::remote_schedule_count).
     pub fn worker_local_schedule_count(&self, worker: usize) -> u64 {
         let remote = self.inner.worker_injected_count(worker);
-        self.worker_poll_count(worker).saturating_sub(remote)
+        self.highest("local", worker, self.worker_poll_count(worker).saturating_sub(remote))
     }
 
     /// Returns the thread of `worker`, once it has polled a task. A worker keeps its thread while its task
@@ -225,7 +225,12 @@ impl RuntimeMetrics {
     /// Returns how often `worker` has gone to sleep without a poll since the last time, at least: how often
     /// it has gone to sleep, less its polls.
     pub fn worker_noop_count(&self, worker: usize) -> u64 {
-        self.worker_park_count(worker).saturating_sub(self.worker_poll_count(worker))
+        let polls = self.worker_poll_count(worker);
+        self.highest("noop", worker, self.worker_park_count(worker).saturating_sub(polls))
+    }
+
+    fn highest(&self, name: &'static str, worker: usize, count: u64) -> u64 {
+        self.extras.as_ref().map_or(count, |extras| extras.highest(name, worker, count))
     }
 }
 

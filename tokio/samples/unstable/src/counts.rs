@@ -2,12 +2,15 @@
 
 use crate::current_thread;
 use std::thread;
+use std::time::Duration;
 use tokio::runtime::Builder;
+use tokio::time::sleep;
 
 pub(crate) fn all() {
     threads();
     without_workers();
     with_workers();
+    counts_do_not_fall();
 }
 
 fn threads() {
@@ -48,4 +51,41 @@ fn with_workers() {
     drop(runtime);
     let by_tasks = (0..2).map(|worker| metrics.worker_local_schedule_count(worker)).sum::<u64>();
     println!("{} from outside, by tasks {}", metrics.remote_schedule_count(), by_tasks >= 3);
+}
+
+/// Workers go to sleep and are woken while the numbers are read: programs take the differences of two looks.
+fn counts_do_not_fall() {
+    const WORKERS: usize = 4;
+    let mut builder = Builder::new_multi_thread();
+    let runtime = builder.worker_threads(WORKERS).enable_time().build().unwrap();
+    let metrics = runtime.metrics();
+    let tasks: Vec<_> = (0..WORKERS)
+        .map(|_| {
+            runtime.spawn(async {
+                for _ in 0..100 {
+                    sleep(Duration::from_millis(1)).await;
+                    tokio::spawn(async {}).await.unwrap();
+                }
+            })
+        })
+        .collect();
+    let look = |worker| {
+        [
+            metrics.worker_noop_count(worker),
+            metrics.worker_local_schedule_count(worker),
+            metrics.worker_park_count(worker),
+            metrics.worker_poll_count(worker),
+            metrics.worker_steal_count(worker),
+            metrics.remote_schedule_count(),
+        ]
+    };
+    let (mut before, mut falls) = ([[0; 6]; WORKERS], 0);
+    while !tasks.iter().all(|task| task.is_finished()) {
+        for (worker, before) in before.iter_mut().enumerate() {
+            let now = look(worker);
+            falls += now.iter().zip(&*before).filter(|(now, before)| now < before).count();
+            *before = now;
+        }
+    }
+    println!("numbers that fell {falls}");
 }

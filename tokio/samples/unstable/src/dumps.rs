@@ -1,8 +1,8 @@
 //! What the tasks of a runtime wait for.
 
-use std::future::{pending, Future};
+use std::future::{Future, pending};
 use std::pin::pin;
-use std::sync::{mpsc, Arc};
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};

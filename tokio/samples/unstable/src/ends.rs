@@ -1,15 +1,15 @@
 //! A task that panics ends the runtime, or the set.
 
 use crate::{current_thread, panics};
-use std::future::{pending, Future};
+use std::future::{Future, pending};
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{mpsc, Arc};
+use std::sync::{Arc, mpsc};
 use std::task::{Context, RawWaker, RawWakerVTable, Waker};
 use std::thread;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime, UnhandledPanic};
-use tokio::task::{spawn_local, yield_now, LocalSet};
+use tokio::task::{LocalSet, spawn_local, yield_now};
 
 /// More than run in one turn.
 const MANY: usize = 1_000;

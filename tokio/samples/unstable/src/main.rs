@@ -8,8 +8,8 @@ mod sets;
 mod spans;
 mod waits;
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::runtime::{
     Builder, HistogramConfiguration, LocalRuntime, LogHistogram, RngSeed, Runtime, UnhandledPanic,

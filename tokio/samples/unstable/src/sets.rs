@@ -5,10 +5,10 @@ use crate::ends::{ending, ending_set};
 use crate::{current_thread, panics};
 use std::future::pending;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tokio::runtime::{Builder, LocalOptions, UnhandledPanic};
-use tokio::task::{spawn_local, JoinSet, LocalSet};
+use tokio::task::{JoinSet, LocalSet, spawn_local};
 
 pub(crate) fn all() {
     a_plain_set_in_a_runtime_that_ends();

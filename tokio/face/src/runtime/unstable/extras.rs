@@ -27,6 +27,8 @@ pub(crate) struct Extras {
     pub(super) forced_yields: AtomicU64,
     /// Those of the workers that have polled a task. Without workers, the one that was in `block_on` last.
     pub(super) threads: Mutex<HashMap<usize, ThreadId>>,
+    /// What was last said of numbers that may fall, by their names and workers.
+    pub(super) highest: Mutex<HashMap<(&'static str, usize), u64>>,
     pub(super) polls: Option<Times>,
     pub(super) tracking: Option<Tracking>,
     pub(super) fate: Option<Arc<Fate>>,
@@ -97,6 +99,15 @@ impl Extras {
 
     fn threads(&self) -> MutexGuard<'_, HashMap<usize, ThreadId>> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the highest `count` that `name` has had for `worker`. One that is made of two others may fall,
+    /// as the two are not read at the same moment. Programs take the difference of two looks.
+    pub(crate) fn highest(&self, name: &'static str, worker: usize, count: u64) -> u64 {
+        let mut all = self.highest.lock().unwrap_or_else(PoisonError::into_inner);
+        let highest = all.entry((name, worker)).or_default();
+        *highest = count.max(*highest);
+        *highest
     }
 
     /// A task is polled: notes which worker this thread is, once.

@@ -38,6 +38,7 @@ impl Settings {
             spawned: Default::default(),
             forced_yields: Default::default(),
             threads: Default::default(),
+            highest: Default::default(),
             polls: self.times_polls.then(|| Times::new(self.poll_buckets.clone())),
             tracking: self.tracks_waits.then(|| Tracking {
                 before_poll: self.before_poll.clone(),

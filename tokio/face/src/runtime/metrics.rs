@@ -114,8 +114,6 @@ impl RuntimeMetrics {
         num_idle_blocking_threads() -> usize;
         /// Returns how many functions wait for a thread for blocking work.
         blocking_queue_depth() -> usize;
-        /// Returns how often `worker` has polled a task.
-        worker_poll_count(worker: usize) -> u64;
         /// Returns how many tasks are in the queue of `worker`, without the one that it polls next.
         worker_local_queue_depth(worker: usize) -> usize;
         /// Returns how many tasks `worker` has taken from others.
@@ -186,6 +184,15 @@ impl RuntimeMetrics {
     #[deprecated = "Renamed to poll_time_histogram_bucket_count"]
     pub fn poll_count_histogram_bucket_count(&self, worker: usize, bucket: usize) -> u64 {
         self.poll_time_histogram_bucket_count(worker, bucket)
+    }
+
+    /// Returns how often `worker` has polled a task. Where the times of polls are counted, it is how many
+    /// polls have ended: programs look for new times only where there were new polls.
+    pub fn worker_poll_count(&self, worker: usize) -> u64 {
+        let times = self.extras.as_ref().and_then(|extras| extras.polls());
+        let timed = times.filter(|_| worker < self.num_workers()).map(|times| times.of(worker));
+        let Some(timed) = timed else { return self.inner.worker_poll_count(worker) };
+        (0..timed.num_buckets()).map(|bucket| timed.get(bucket)).sum()
     }
 
     /// Returns how long a poll of `worker` takes on average: its busy time by its polls. tokio weighs later

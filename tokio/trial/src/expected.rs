@@ -115,7 +115,7 @@ mod tests {
             ("expected-of-libraries", include_str!("../expected-of-libraries"), 1),
             ("expected-of-documentation", include_str!("../expected-of-documentation"), 0),
             ("expected-of-releases", include_str!("../expected-of-releases"), 31),
-            ("expected-unstable", include_str!("../expected-unstable"), 7),
+            ("expected-unstable", include_str!("../expected-unstable"), 6),
         ] {
             let list = Expected::parse(text).expect("the list can be read");
             assert_eq!(

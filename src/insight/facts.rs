@@ -163,12 +163,14 @@ impl Handle {
         let mut waiters = Vec::new();
         self.driver().list_sources(|source| {
             waiters.clear();
+            // The count first: an event that comes after it changes it for the next look.
+            let (descriptor, events) = (source.descriptor(), source.events());
             source.each_waiter(|waker, ready| {
                 waiters.extend(task_of(waker).map(|task| (task, ready)));
             });
             each(SourceEntry {
-                descriptor: source.descriptor(),
-                events: source.events(),
+                descriptor,
+                events,
                 unanswered_writes: source.unanswered_writes(),
                 waiters: &waiters,
             });

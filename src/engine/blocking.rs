@@ -358,28 +358,26 @@ impl<J: Job> LockedState<J> {
     ) {
         let (mut state, mut timed_out) = (self.state.lock(), false);
         loop {
-            match state.next_step(mem::take(&mut timed_out)) {
-                NextStep::Run(job) => {
-                    drop(state);
-                    wakers::guard(|| job.run());
-                    state = self.state.lock();
-                    state.finished();
-                }
-                NextStep::Cancel(job) => {
-                    drop(state);
-                    wakers::guard(|| job.cancel());
-                    state = self.state.lock();
-                    state.finished();
-                }
+            let (job, runs) = match state.next_step(mem::take(&mut timed_out)) {
+                NextStep::Run(job) => (job, true),
+                NextStep::Cancel(job) => (job, false),
                 NextStep::Wait if recycler::is_kept_here() => {
                     // There may be many threads, and each would keep memory for as long as it waits.
                     drop(state);
                     recycler::trim_here();
                     state = self.state.lock();
+                    continue;
                 }
-                NextStep::Wait => (state, timed_out) = wait(state),
+                NextStep::Wait => {
+                    (state, timed_out) = wait(state);
+                    continue;
+                }
                 NextStep::End => break,
-            }
+            };
+            drop(state);
+            wakers::guard(|| if runs { job.run() } else { job.cancel() });
+            state = self.state.lock();
+            state.finished();
         }
         self.gone.notify_all();
     }

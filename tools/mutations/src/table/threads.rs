@@ -94,8 +94,8 @@ pub const ROWS: &[Mutation] = &[
     Mutation {
         file: "src/engine/blocking.rs",
         models: "blocking::loom",
-        from: "                NextStep::End => break,\n            }\n        }\n        self.gone.notify_all();",
-        to: "                NextStep::End => break,\n            }\n        }",
+        from: "            state.finished();\n        }\n        self.gone.notify_all();",
+        to: "            state.finished();\n        }",
         breaks: "a thread ends without telling the thread that waits for it",
     },
     // One thread: the local executor, the root, a blocking job.
